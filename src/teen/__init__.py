@@ -1,0 +1,9 @@
+"""TEEN: ensemble reinforcement learning for continuous control, many seeds in one compiled program."""
+
+__version__ = "0.1.0"
+
+from .agent import Agent, load
+from .errors import UserError
+from .training import train
+
+__all__ = ["Agent", "UserError", "__version__", "load", "train"]

@@ -1,0 +1,143 @@
+"""A trained agent on disk, and in a user's hands.
+
+`agent/` holds `agent.json`, which says what it is, and `weights.safetensors`, whose arrays have the lane as
+their first axis. Nothing is ever unpickled.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.numpy
+from jax import random, vmap
+from safetensors import SafetensorError
+
+from . import algos, config, envs
+from .envs import Envs
+from .errors import UserError
+from .evaluate import Episode, copies_needed, evaluate
+from .settings import flat, replace, static
+from .spec import PyTree, Spec
+
+FORMAT = 1
+
+
+def _named(tree: PyTree) -> dict[str, Any]:
+    """Leaves by path, such as `members.actor.0.weight`."""
+    paths, _ = jax.tree.flatten_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in paths}
+
+
+def save(folder: Path, agents: PyTree, run: config.Run, algo_config: Any, spec: Spec, step: int) -> None:
+    """Writes both files beside their final names first, so that an agent on disk is always whole."""
+    folder.mkdir(exist_ok=True)
+    card = {
+        "format": FORMAT,
+        "algo": run.algo,
+        "env": run.env,
+        "seeds": list(run.seeds),
+        "step": step,
+        "obs": spec.obs,
+        "action": spec.action,
+        "config": flat(algo_config),
+        "versions": config.versions(),
+    }
+    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in _named(agents).items()}
+    _write(folder / "weights.safetensors", safetensors.numpy.save(arrays))
+    _write(folder / "agent.json", (json.dumps(card, indent=2) + "\n").encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    beside = path.with_name(path.name + ".part")
+    beside.write_bytes(data)
+    os.replace(beside, path)
+
+
+class Agent:
+    """The policies of one run, one per seed.
+
+    >>> agent = teen.load("runs/cheetah")
+    >>> action = agent.predict(obs)              # the first seed's policy, in the environment's bounds
+    """
+
+    def __init__(self, run: config.Run, algo_config: Any, step: int, agents: PyTree):
+        module = algos.find(run.algo)
+        self.run, self.config, self.step, self.agents = run, algo_config, step, agents
+        self.algo = module.make(static(algo_config))
+        self._one = jax.jit(
+            lambda agent, memo, obs: vmap(self.algo.policy, (None, None, 0))(agent, memo, obs)
+        )
+        self._env: Envs | None = None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return self.run.seeds
+
+    def predict(self, obs: Any, seed: int | None = None) -> np.ndarray:
+        """The action without noise for an observation of the environment, or for a batch of flat ones."""
+        self._env = self._env or envs.make(self.run.env, 1)
+        if seed is not None and seed not in self.seeds:
+            raise UserError(f"this agent has seeds {list(self.seeds)}, not {seed}")
+        lane = 0 if seed is None else self.seeds.index(seed)
+        agent = jax.tree.map(lambda leaf: leaf[lane], self.agents)
+        single = not (isinstance(obs, np.ndarray) and obs.ndim == 2 and obs.shape[1] == self._env.spec.obs)
+        rows = self._env.flatten(obs)[None] if single else np.asarray(obs, np.float32)
+        memo = self.algo.begin(random.key(0))
+        actions = self._env.scale(np.asarray(self._one(agent, memo, rows)))
+        return actions[0] if single else actions
+
+    def evaluate(self, episodes: int = 10, seed: int = 0, members: bool = False) -> list[Episode]:
+        """Fresh episodes of every seed's policy. `seed` chooses other starts."""
+        copies = (
+            copies_needed(self.algo, len(self.seeds), episodes) if members else len(self.seeds) * episodes
+        )
+        pool = envs.make(self.run.env, copies)
+        try:
+            rows = evaluate(self.algo, self.agents, pool, self.seeds, 2**31 + seed, episodes, members)
+        finally:
+            pool.close()
+        return [row._replace(step=self.step) for lane in rows for row in lane]
+
+
+def load(path: str | Path) -> Agent:
+    """The agent of a run directory. Files are checked against what the config says they hold."""
+    folder = Path(path) / "agent"
+    if not (Path(path) / "config.toml").is_file():
+        inside = sorted(p.parent.name for p in Path(path).glob("*/config.toml"))
+        hint = f"; it holds the runs {', '.join(inside)}" if inside else ""
+        raise UserError(f"{path} is not a run directory: there is no config.toml in it{hint}")
+    try:
+        card = json.loads((folder / "agent.json").read_text())
+        arrays = safetensors.numpy.load_file(folder / "weights.safetensors")
+    except FileNotFoundError as error:
+        raise UserError(f"{path} holds no agent yet: {error.filename} is missing") from None
+    except (OSError, ValueError, SafetensorError) as error:
+        raise UserError(f"the agent in {folder} is damaged: {error}") from None
+    try:
+        if card["format"] != FORMAT:
+            raise UserError(f"the agent in {folder} has format {card['format']}; this version reads {FORMAT}")
+        module = algos.find(card["algo"])
+        algo_config = replace(module.Config(), card["config"])
+        run = replace(config.Run(), {"algo": card["algo"], "env": card["env"]})
+        run = replace(run, {"seeds": config.parse_seeds(card["seeds"])})
+        spec, step = Spec(int(card["obs"]), int(card["action"])), int(card["step"])
+    except (KeyError, TypeError) as error:
+        raise UserError(f"the agent in {folder} is damaged: agent.json lacks or garbles {error}") from None
+
+    algo = module.make(static(algo_config))
+
+    def template(key: jax.Array) -> PyTree:
+        return algo.agent(algo.init(key, spec, module.hyper(algo_config)))
+
+    lanes = len(run.seeds)
+    expected = jax.eval_shape(vmap(template), random.split(random.key(0), lanes))
+    for name, leaf in _named(expected).items():
+        found = arrays[name].shape if name in arrays else "nothing"
+        if found != leaf.shape:
+            raise UserError(f"the agent in {folder} is damaged: {name} should be {leaf.shape}, not {found}")
+    leaves = [jnp.asarray(arrays[name]) for name in _named(expected)]
+    return Agent(run, algo_config, step, jax.tree.unflatten(jax.tree.structure(expected), leaves))

@@ -1,0 +1,26 @@
+"""The algorithms by name. Each is a module with `Config`, `hyper(cfg)` and `make(cfg)`."""
+
+import importlib
+from types import ModuleType
+
+from ..errors import UserError
+
+NAMES = ("teen", "td3")
+
+
+def find(name: str) -> ModuleType:
+    """A built-in algorithm, or anybody's module that offers the same three names."""
+    if name in NAMES:
+        return importlib.import_module(f".{name}", __package__)
+    if "." not in name:
+        raise UserError(
+            f"unknown algorithm {name!r}: choose from {', '.join(NAMES)}, or give a module as package.module"
+        )
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise UserError(f"algorithm {name!r} cannot be imported: {error}") from None
+    missing = [part for part in ("Config", "hyper", "make") if not hasattr(module, part)]
+    if missing:
+        raise UserError(f"module {name!r} is no algorithm: it lacks {', '.join(missing)}")
+    return module

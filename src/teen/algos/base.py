@@ -1,0 +1,91 @@
+"""What the algorithms share: a learner cut at its target, and the order of an update."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from ..settings import leaves
+from ..spec import Batch, Clock, PyTree, Spec
+
+Objective = Callable[[Array], Array]  # (batch, action) -> (batch,): what an actor's action is worth
+Losses = dict[str, Array]
+
+
+class Base(NamedTuple):
+    """One actor-critic learner, cut at the target y, so that an ensemble can make y for many of them.
+
+    `member` is its state, `h` its per-lane numbers, `agent` what acting and judging need of it.
+    """
+
+    init: Callable[[Array, Spec], PyTree]  # key, spec -> member
+    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise of one update
+    next_action: Callable[..., tuple[Array, Array]]  # member, h, next_obs, noise -> action, bonus
+    target_q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,)
+    q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,): what its actor follows
+    fit_critics: Callable[..., tuple[PyTree, Losses]]  # member, h, batch, y -> member, losses
+    improve: Callable[..., tuple[PyTree, Losses]]  # member, h, obs, objective, noise -> member, losses
+    move_targets: Callable[[PyTree, PyTree], PyTree]  # member, h -> member
+
+    agent: Callable[[PyTree, PyTree], PyTree]  # member, h -> agent
+    weights: Callable[[PyTree], PyTree]  # agent -> the part of it that acting needs
+    act: Callable[[PyTree, Array, Array], Array]  # weights, obs, key -> action with noise
+    policy: Callable[[PyTree, Array], Array]  # weights, obs -> action without noise
+    value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> (batch,)
+
+
+class Parts(NamedTuple):
+    """An update in three parts. Randomness enters through `draw` alone, so that tests can inject it."""
+
+    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise
+    fit: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: everything but the actors
+    improve: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: actors, then targets
+    watch: Callable[[PyTree, Batch], Losses]  # state, batch -> diagnostics
+    delay: int  # gradient steps per `improve`
+
+
+def learn(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Losses]:
+    """One gradient step on given noise."""
+    state, losses = parts.fit(state, batch, clock, noise)
+    state = lax.cond(
+        clock.gradient_step % parts.delay == 0,
+        lambda s: parts.improve(s, batch, clock, noise)[0],
+        lambda s: s,
+        state,
+    )
+    return state, losses
+
+
+def updates(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Losses]]:
+    """The `update` and `probe` of an Algorithm."""
+
+    def draw(batch: Batch, key: Array) -> PyTree:
+        spec = Spec(batch.obs.shape[-1], batch.action.shape[-1])
+        return parts.draw(key, len(batch.obs), spec)
+
+    def update(state: PyTree, batch: Batch, clock: Clock, key: Array) -> tuple[PyTree, Losses]:
+        return learn(parts, state, batch, clock, draw(batch, key))
+
+    def probe(state: PyTree, batch: Batch, clock: Clock, key: Array) -> Losses:
+        """The losses of an update that is not applied, and what else is worth watching."""
+        noise = draw(batch, key)
+        fitted, losses = parts.fit(state, batch, clock, noise)
+        _, actor_losses = parts.improve(fitted, batch, clock, noise)
+        return {**losses, **actor_losses, **parts.watch(state, batch)}
+
+    return update, probe
+
+
+def lane_numbers(cfg: Any) -> dict[str, Array]:
+    """The config's own per-lane numbers as arrays; those of a config inside it are not included."""
+    return {
+        leaf.name: jnp.asarray(leaf.value, jnp.float32)
+        for leaf in leaves(cfg)
+        if leaf.per_lane and hasattr(cfg, leaf.name)
+    }
+
+
+def saturated_share(actions: Array) -> Array:
+    """Share of action entries at the edge, where tanh passes almost no gradient."""
+    return (jnp.abs(actions) > 0.99).mean()

@@ -1,0 +1,166 @@
+"""The command `teen`. Bad input ends in one line on standard error and exit code 2."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+from .errors import UserError
+from .settings import Leaf, leaves
+
+USAGE = """\
+usage: teen COMMAND [options]
+
+  teen train --algo teen --env HalfCheetah-v5 --seeds 10 --out runs/cheetah
+  teen train --config runs/cheetah/config.toml     the same run again
+  teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
+
+teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
+
+INTERRUPTED = 130  # as the shell reports a program ended by Ctrl-C
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def _add(group: Any, leaf: Leaf) -> None:
+    """A flag for a setting. Absent flags stay absent, so that a config file can speak in their place."""
+    source = f"; from {leaf.source}" if leaf.source else ""
+    default = ",".join(map(str, leaf.value)) + "," if isinstance(leaf.value, tuple) else leaf.value
+    text = f"{leaf.help} (default {'none' if default == '' else default}{source})".replace("%", "%%")
+    options: dict[str, Any] = {"dest": leaf.name, "help": text, "default": argparse.SUPPRESS}
+    if leaf.type is bool:
+        group.add_argument(leaf.flag, action=argparse.BooleanOptionalAction, **options)
+        return
+    kind = {int: "INT", float: "FLOAT[,FLOAT...]" if leaf.per_lane else "FLOAT"}.get(leaf.type, "TEXT")
+    if get_origin(leaf.type) is Literal:
+        kind = "{" + ",".join(get_args(leaf.type)) + "}"
+    parse: Callable[[str], Any] = _numbers if leaf.per_lane else str
+    group.add_argument(leaf.flag, type=parse, metavar=kind, **options)
+
+
+def _numbers(text: str) -> Any:
+    return text.split(",") if "," in text else text
+
+
+def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
+    """The config file's settings with the flags' on top, and the output folder."""
+    from . import algos, config
+
+    first = Parser(prog="teen train", add_help=False, allow_abbrev=False)
+    first.add_argument("--algo")
+    first.add_argument("--config", type=Path)
+    known, _ = first.parse_known_args(arguments)
+    values = config.read(known.config) if known.config else {}
+    algo = str(known.algo or values.get("algo", config.Run.algo))
+
+    parser = Parser(prog="teen train", allow_abbrev=False, description="Train all seeds in one program.")
+    files = parser.add_argument_group("files")
+    files.add_argument(
+        "--config", type=Path, default=None, help="take settings from a TOML file; flags override it"
+    )
+    files.add_argument(
+        "--out", type=Path, default=None, help="new folder for the run (default runs/ALGO-ENV-k)"
+    )
+    run = parser.add_argument_group("run")
+    for leaf in leaves(config.Run()):
+        _add(run, leaf)
+    own = parser.add_argument_group(
+        f"algorithm {algo}",
+        "FLOAT[,FLOAT...] may be a list: each value is a variant of the same program, with its own folder",
+    )
+    for leaf in leaves(algos.find(algo).Config()):
+        _add(own, leaf)
+    flags = vars(parser.parse_args(arguments))
+    out = flags.pop("out")
+    del flags["config"]
+    return {**values, **flags}, out
+
+
+def train(arguments: list[str]) -> int:
+    values, out = _train_values(arguments)
+    from . import config, training
+
+    outcome = training.run(config.resolve(values), out)
+    for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
+        _print_table(f"{folder} after {outcome.step} steps", episodes)
+        print(f"picture: {folder / 'curve.png'}")
+    if outcome.interrupted:
+        print(f"stopped after {outcome.step} steps; the agent so far is saved", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def evaluate(arguments: list[str]) -> int:
+    parser = Parser(
+        prog="teen eval", allow_abbrev=False, description="Fresh episodes of a trained agent, without noise."
+    )
+    parser.add_argument("run", type=Path, help="a run directory")
+    parser.add_argument(
+        "--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
+    parser.add_argument("--members", action="store_true", help="also one episode of each member")
+    flags = parser.parse_args(arguments)
+    if flags.episodes < 1 or flags.seed < 0:
+        raise UserError("--episodes must be at least 1 and --seed at least 0")
+    from .agent import load
+
+    agent = load(flags.run)
+    episodes = agent.evaluate(flags.episodes, flags.seed, flags.members)
+    _print_table(f"{flags.run}: {agent.run.algo} on {agent.run.env} after {agent.step} steps", episodes)
+    return 0
+
+
+def _print_table(title: str, episodes: list[Any]) -> None:
+    """Return and length of each seed's policies, mean ± std over episodes, and over all seeds."""
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    if not episodes:
+        return
+    table = Table(title=title, title_justify="left")
+    for column in ("seed", "policy", "episodes", "return", "length"):
+        table.add_column(column, justify="right")
+
+    def add(seed: str, policy: str, rows: list[Any]) -> None:
+        scores, lengths = [row.score for row in rows], [row.length for row in rows]
+        spread = f"{np.mean(scores):.1f} ± {np.std(scores):.1f}"
+        table.add_row(seed, policy, str(len(rows)), spread, f"{np.mean(lengths):.0f}")
+
+    groups: dict[tuple[int, str], list[Any]] = {}
+    for row in episodes:
+        groups.setdefault((row.seed, row.policy), []).append(row)
+    for (seed, policy), rows in groups.items():
+        add(str(seed), policy, rows)
+    headline = [np.mean([r.score for r in rows]) for (_, policy), rows in groups.items() if policy == "mean"]
+    table.caption = f"over {len(headline)} seeds: {np.mean(headline):.1f} ± {np.std(headline):.1f}"
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"train": train, "eval": evaluate}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments in (["--version"], ["-V"]):
+        from . import __version__
+
+        print(__version__)
+        return 0
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0
+    sys.path.append(os.getcwd())  # so that package.module:Id and one's own algorithm are found here
+    try:
+        if arguments[0] not in COMMANDS:
+            raise UserError(f"unknown command {arguments[0]!r}: choose from {', '.join(COMMANDS)}")
+        return COMMANDS[arguments[0]](arguments[1:])
+    except UserError as error:
+        print(f"teen: {error}", file=sys.stderr)
+        return 2

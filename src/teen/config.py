@@ -1,0 +1,127 @@
+"""From flags and files to a job: what to run, resolved and checked."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any, NamedTuple
+
+import tomli_w
+
+from . import algos
+from .engine import Plan
+from .errors import UserError
+from .settings import flat, leaves, replace, setting, variants
+
+
+@dataclass(frozen=True)
+class Run:
+    """The settings that do not depend on the algorithm."""
+
+    algo: str = setting("teen", f"{', '.join(algos.NAMES)}, or a module of your own")
+    env: str = setting("", "Gymnasium id, or package.module:Id for one of your own")
+    seeds: tuple[int, ...] = setting((0,), "10: seeds 0-9; 3,5,8: these; 7,: just 7; 10-19: a range")
+    steps: int = setting(1_000_000, "environment steps of each seed", "TEEN §5", low=1)
+    warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0)
+    batch: int = setting(256, "transitions in a gradient step", "TD3", low=1)
+    buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1)
+    eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1)
+    eval_episodes: int = setting(10, "episodes of an evaluation", "TD3", low=1)
+    members_every: int = setting(50_000, "steps between evaluations of each member", "ours", low=1)
+    log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
+
+    def plan(self) -> Plan:
+        return Plan(**{name: getattr(self, name) for name in Plan._fields})
+
+
+class Variant(NamedTuple):
+    name: str  # such as alpha=0.2; empty when there is only one
+    config: Any  # the algorithm's config
+
+
+class Job(NamedTuple):
+    """One program: its lanes are every (variant, seed)."""
+
+    run: Run
+    variants: list[Variant]
+
+    @property
+    def lane_seeds(self) -> list[int]:
+        return [seed for _ in self.variants for seed in self.run.seeds]
+
+
+def parse_seeds(text: Any) -> tuple[int, ...]:
+    """`10` -> 0…9, `3,5,8` -> these, `7,` -> 7, `10-19` -> a range; a list is taken as it is."""
+    if isinstance(text, (list, tuple)):
+        text = ",".join(map(str, text)) + ","
+    text = str(text).replace(" ", "")
+    try:
+        if re.fullmatch(r"\d+", text):
+            seeds = list(range(int(text)))
+        else:
+            seeds = []
+            for part in text.rstrip(",").split(","):
+                first, _, last = part.partition("-")
+                seeds += range(int(first), int(last or first) + 1)
+    except ValueError:
+        seeds = []
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**31:
+        raise UserError(f"--seeds {text!r} names no seeds: write 10, or 3,5,8, or 7, or 10-19")
+    return tuple(seeds)
+
+
+def resolve(values: Mapping[str, Any]) -> Job:
+    """Flat settings, as flags or TOML keys give them, to a checked job."""
+    values = dict(values)
+    module = algos.find(values.get("algo", Run.algo))
+    config = module.Config()
+    known = [leaf.name for part in (Run(), config) for leaf in leaves(part)]
+    for name in values:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise UserError(f"unknown setting {name!r} for algorithm {values.get('algo', Run.algo)!r}{hint}")
+    if "seeds" in values:
+        values["seeds"] = parse_seeds(values["seeds"])
+    run = replace(Run(), values)
+    if not run.env:
+        raise UserError("--env is missing: for example --env Pendulum-v1")
+    return Job(run, [Variant(*named) for named in variants(config, values)])
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The flat settings of a config file. The versions in it are information, not settings."""
+    try:
+        values = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"config file {path} is damaged: {error}") from None
+    values.pop("versions", None)
+    for name, value in values.items():
+        if isinstance(value, dict):
+            raise UserError(f"config file {path} has an unknown table [{name}]")
+    return values
+
+
+def versions() -> dict[str, str]:
+    packages = ["jax", "gymnasium", "mujoco"]
+    return {"python": python_version(), **{name: version(name) for name in packages}, "teen": own_version()}
+
+
+def own_version() -> str:
+    from . import __version__
+
+    return __version__
+
+
+def dump(run: Run, config: Any) -> str:
+    """The text of config.toml: settings by their flag's name, and the versions they ran with."""
+    settings = {
+        name: list(v) if isinstance(v, tuple) else v for name, v in {**flat(run), **flat(config)}.items()
+    }
+    return tomli_w.dumps({**settings, "versions": versions()})

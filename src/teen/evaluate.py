@@ -1,0 +1,110 @@
+"""Rollouts without noise: the headline policy, and each member by itself."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jax import Array, random, vmap
+
+from .envs import Envs
+from .errors import UserError
+from .spec import Algorithm, PyTree
+
+HEADLINE = "mean"
+LONGEST_EPISODE = 100_000  # steps; an environment without a time limit would hold up training for ever
+
+
+class Episode(NamedTuple):
+    """One row of eval.csv."""
+
+    seed: int
+    step: int
+    policy: str  # HEADLINE, or a member's number
+    episode: int
+    score: float  # the episode's return
+    length: int
+
+
+def rollout(
+    envs: Envs, policy: Callable[[np.ndarray], np.ndarray], seeds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """One episode per entry of `seeds`, whatever its shape, all stepped together: returns, lengths.
+
+    `policy` maps (*shape, obs) to (*shape, action). Rows that have finished keep their last observation, so
+    that shapes stay the same.
+    """
+    count = seeds.size
+    obs = envs.reset(range(count), seeds.ravel().tolist())
+    scores, lengths = np.zeros(count), np.zeros(count, int)
+    running = np.arange(count)
+    while running.size:
+        actions = policy(obs.reshape(*seeds.shape, -1)).reshape(count, -1)
+        next_obs, reward, terminated, truncated = envs.step(running.tolist(), actions[running])
+        obs[running] = next_obs
+        scores[running] += reward
+        lengths[running] += 1
+        running = running[~(terminated | truncated)]
+        if lengths.max() >= LONGEST_EPISODE:
+            raise UserError(
+                f"an evaluation episode ran {LONGEST_EPISODE} steps without an end: "
+                "register the environment with max_episode_steps"
+            )
+    return scores.reshape(seeds.shape), lengths.reshape(seeds.shape)
+
+
+@cache
+def _programs(algo: Algorithm) -> tuple[Callable[..., Array], Callable[..., Array], Callable[..., Array]]:
+    episodes = vmap(algo.policy, (None, 0, 0))
+    headline = jax.jit(vmap(episodes))  # agents, memos, (lane, episode, obs) -> (lane, episode, action)
+    members = jax.jit(vmap(algo.members)) if algo.members else headline
+    begin = jax.jit(vmap(vmap(lambda seed: algo.begin(random.key(seed)))))
+    return headline, members, begin
+
+
+def episode_seeds(seeds: Sequence[int], step: int, policies: Sequence[int], episodes: int) -> np.ndarray:
+    """(lane, policy × episode) start seeds that depend on nothing but these numbers."""
+    rows = [
+        [
+            np.random.SeedSequence([seed, step, p, e]).generate_state(1)[0]
+            for p in policies
+            for e in range(episodes)
+        ]
+        for seed in seeds
+    ]
+    return np.array(rows, np.uint32) >> 1  # some simulators take 31-bit seeds only
+
+
+def evaluate(
+    algo: Algorithm,
+    agents: PyTree,
+    envs: Envs,
+    seeds: Sequence[int],
+    step: int,
+    episodes: int,
+    members: bool,
+) -> list[list[Episode]]:
+    """Per lane: `episodes` of every lane's headline policy, and one of each member where asked for."""
+    headline, each_member, begin = _programs(algo)
+    starts = episode_seeds(seeds, step, [0], episodes)
+    memos = begin(starts)
+    scores, lengths = rollout(envs, lambda obs: np.asarray(headline(agents, memos, obs)), starts)
+    rows = [
+        [
+            Episode(seed, step, HEADLINE, e, float(score), int(length))
+            for e, (score, length) in enumerate(lane)
+        ]
+        for seed, lane in zip(seeds, np.stack([scores, lengths], -1), strict=True)
+    ]
+    if members and algo.members:
+        starts = episode_seeds(seeds, step, range(1, algo.size + 1), 1)
+        scores, lengths = rollout(envs, lambda obs: np.asarray(each_member(agents, obs)), starts)
+        for own, seed, lane in zip(rows, seeds, np.stack([scores, lengths], -1), strict=True):
+            own += [Episode(seed, step, str(k), 0, float(s), int(n)) for k, (s, n) in enumerate(lane)]
+    return rows
+
+
+def copies_needed(algo: Algorithm, lanes: int, episodes: int) -> int:
+    """How many environments an evaluation steps side by side."""
+    return lanes * max(episodes, algo.size if algo.members else 1)

@@ -1,0 +1,72 @@
+"""Multi-layer perceptrons as plain tuples of arrays. Members and lanes are added with ``vmap``."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, random
+
+from .spec import Spec
+
+
+class Linear(NamedTuple):
+    # (out, in): the gradient of a product with its transpose comes out in this very layout, so that Adam
+    # need not transpose it. 5 % of a TD3 update on a CPU.
+    weight: Array
+    bias: Array  # (out,)
+
+
+MLP = tuple[Linear, ...]
+
+
+def init_mlp(key: Array, sizes: tuple[int, ...]) -> MLP:
+    """Weights and biases uniform in ±1/√fan_in, as PyTorch's linear layers start."""
+    shapes = list(pairwise(sizes))
+    # One draw for the whole network: it compiles several times faster than one for each array.
+    uniform = random.uniform(key, (sum((i + 1) * o for i, o in shapes),), minval=-1, maxval=1)
+    layers, start = [], 0
+    for fan_in, fan_out in shapes:
+        end = start + (fan_in + 1) * fan_out
+        block = uniform[start:end].reshape(fan_out, fan_in + 1) * fan_in**-0.5
+        layers.append(Linear(block[:, :-1], block[:, -1]))
+        start = end
+    return tuple(layers)
+
+
+def linear(layer: Linear, x: Array) -> Array:
+    return jnp.einsum("bi,oi->bo", x, layer.weight) + layer.bias[None]
+
+
+def mlp(layers: MLP, x: Array) -> Array:
+    *hidden, last = layers
+    for layer in hidden:
+        x = jax.nn.relu(linear(layer, x))
+    return linear(last, x)
+
+
+def init_actor(key: Array, spec: Spec, hidden: tuple[int, ...]) -> MLP:
+    return init_mlp(key, (spec.obs, *hidden, spec.action))
+
+
+def actor(params: MLP, obs: Array) -> Array:
+    """A deterministic policy: (batch, obs) -> (batch, action) in [-1, 1]."""
+    return jnp.tanh(mlp(params, obs))
+
+
+def init_critic(key: Array, spec: Spec, hidden: tuple[int, ...]) -> MLP:
+    return init_mlp(key, (spec.obs + spec.action, *hidden, 1))
+
+
+def critic(params: MLP, obs: Array, action: Array) -> Array:
+    """Q(s, a): (batch,)."""
+    return mlp(params, jnp.concatenate([obs, action], axis=-1))[..., 0]
+
+
+def init_discriminator(key: Array, spec: Spec, hidden: tuple[int, ...], classes: int) -> MLP:
+    return init_mlp(key, (spec.obs + spec.action, *hidden, classes))
+
+
+def discriminator(params: MLP, obs: Array, action: Array) -> Array:
+    """log q(z | s, a) of every class: (batch, classes)."""
+    return jax.nn.log_softmax(mlp(params, jnp.concatenate([obs, action], axis=-1)))

@@ -1,0 +1,245 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from teen import nets, ops
+from teen.algos import td3, teen
+from teen.errors import UserError
+from tests.reference import numpy_updates, translate
+from tests.support import SPEC, clock, compiled, differ, double, random_batch
+
+N, M, ROWS = 4, 2, 32
+LEARNER = td3.Config(width=16, critics=1, lr=3e-3, gamma=0.9, tau=0.1)
+NUMBERS = {name: getattr(LEARNER, name) for name in ("lr", "gamma", "tau", "smoothing", "smoothing_clip")}
+
+
+def config(**changes):
+    learner = {**LEARNER.__dict__, **changes.pop("base", {})}
+    return teen.Config(**{"n": N, "m": M, "base": td3.Config(**learner), **changes})
+
+
+def start(cfg, seed=0):
+    return jax.jit(teen.make(cfg).init, static_argnums=1)(jax.random.key(seed), SPEC, teen.hyper(cfg))
+
+
+def noise_of(cfg, seed, rows=ROWS):
+    return jax.jit(teen.parts(cfg).draw, static_argnums=(1, 2))(jax.random.key(seed), rows, SPEC)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"alpha": 5.0, "epsilon": 0.24},
+        {"alpha": 5.0, "regularise": "all", "epsilon": 0.01},
+        {"alpha": 5.0, "regularise": "round-robin", "period": 3, "epsilon": 0.01},
+        {"alpha": 5.0, "actors": "selected-only", "epsilon": 0.01},
+        {"actor_q": "mean", "m": 3},
+        {"base": {"target_actors": False}},
+        {"base": {"critics": 2}},
+        {"discriminator_window": 10},
+    ],
+    ids=str,
+)
+def test_four_updates_equal_the_numpy_reference(changes):
+    cfg = config(**changes)
+    critics = cfg.base.critics
+    with jax.enable_x64(True):
+        state = double(start(cfg))
+        theirs = translate.teen_state(state, N, critics)
+        for step in range(1, 5):  # actors move in the 2nd and the 4th
+            batch, noise = random_batch(ROWS, N, seed=step), noise_of(cfg, step)
+            now = clock(step, env_step=step)
+            chosen = [float(who == chosen_member(cfg, state, now)) for who in range(N)]
+            if cfg.regularise == "all":
+                chosen = [1.0] * N
+            state, losses = compiled(teen.parts(cfg))[1](state, batch, now, noise)
+            theirs, info = numpy_updates.teen_update(
+                theirs,
+                translate.batch(batch),
+                np.array(noise.members),
+                np.array(noise.critics).tolist(),
+                do_actor=step % 2 == 0,
+                regularised=chosen,
+                alpha=cfg.alpha,
+                epsilon=cfg.epsilon,
+                actor_q=cfg.actor_q,
+                actors=cfg.actors,
+                target_actors=cfg.base.target_actors,
+                discriminator_rows=np.arange(ROWS) < (cfg.discriminator_window or ROWS),
+                **NUMBERS,
+            )
+            translate.assert_close(translate.teen_state(state, N, critics), theirs)
+            np.testing.assert_allclose(losses["target"], info["y"].mean(), rtol=1e-5)
+            np.testing.assert_allclose(losses["critic_loss"], info["critic_loss"], rtol=1e-5)
+            np.testing.assert_allclose(losses["discriminator_loss"], info["discriminator_loss"], rtol=1e-5)
+
+
+def chosen_member(cfg, state, now):
+    """Which member an actor step regularises, found from outside: with a flat Q only that one moves."""
+    flat = state._replace(members=state.members._replace(critics=zeros(state.members.critics)))
+    flat = flat._replace(hyper=flat.hyper._replace(alpha=jnp.ones_like(flat.hyper.alpha)))
+    wide = flat._replace(hyper=flat.hyper._replace(epsilon=jnp.full_like(flat.hyper.epsilon, 1e-6)))
+    after, _ = compiled(teen.parts(cfg))[0].improve(wide, random_batch(ROWS, N), now, noise_of(cfg, 0))
+    moved = jax.vmap(lambda a, b: jnp.abs(a - b).max())(
+        after.members.actor[0].weight, state.members.actor[0].weight
+    )
+    return int(np.argmax(moved))
+
+
+def zeros(tree):
+    return jax.tree.map(jnp.zeros_like, tree)
+
+
+def test_target_by_hand():
+    """Constant critics 3, 5, 7, 9: the subset's minimum counts, and terminated rows end at r."""
+    cfg = config()
+    state = start(cfg)
+    flat = zeros(state.members.target_critics)
+    last = flat[-1]._replace(bias=jnp.array([3.0, 5.0, 7.0, 9.0]).reshape(N, 1, 1))
+    state = state._replace(members=state.members._replace(target_critics=(*flat[:-1], last)))
+    batch = random_batch(2, N)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    for subset, least in (([3, 1], 5.0), ([2, 3], 7.0)):
+        noise = noise_of(cfg, 0, 2)._replace(critics=jnp.array(subset))
+        _, losses = compiled(teen.parts(cfg))[0].fit(state, batch, clock(1), noise)
+        assert losses["target"] == pytest.approx(((1 + 0.9 * least) + 2) / 2)
+
+
+def test_the_subset_has_m_distinct_critics_and_reaches_all():
+    cfg = config(m=2)
+    subsets = {tuple(sorted(np.array(noise_of(cfg, seed, 1).critics).tolist())) for seed in range(60)}
+    assert all(len(set(subset)) == 2 for subset in subsets)
+    assert len(subsets) == 6  # all pairs of four
+
+
+def test_regulariser_makes_the_selected_member_more_recognisable_and_moves_no_other():
+    cfg = config(alpha=1.0, epsilon=1e-6, base={"lr": 1e-4})
+    state, batch = start(cfg), random_batch(ROWS, N)
+    state = state._replace(members=state.members._replace(critics=zeros(state.members.critics)))
+    now = clock(2, env_step=10)
+
+    def recognised(s):  # mean log q(k | s, π_k(s)) of every member
+        actions = jax.vmap(nets.actor, (0, None))(s.members.actor, batch.obs)
+        log_q = jax.vmap(nets.discriminator, (None, None, 0))(s.discriminator, batch.obs, actions)
+        return np.array([log_q[k, :, k].mean() for k in range(N)])
+
+    after, _ = compiled(teen.parts(cfg))[0].improve(state, batch, now, noise_of(cfg, 0))
+    gain = recognised(after) - recognised(state)
+    selected = chosen_member(cfg, state, now)
+    assert gain[selected] > 1e-6
+    assert all(gain[k] == 0 for k in range(N) if k != selected)
+    others = [k for k in range(N) if k != selected]
+    for new, old in zip(
+        jax.tree.leaves(after.members.actor), jax.tree.leaves(state.members.actor), strict=True
+    ):
+        np.testing.assert_array_equal(new[jnp.array(others)], old[jnp.array(others)])
+
+
+@pytest.mark.parametrize("shift", [50.0, -50.0], ids=["q above 1 - epsilon", "q below epsilon"])
+def test_regulariser_has_no_gradient_outside_the_clip(shift):
+    """Biases of ±50 put q(k | ·) of every member k at one of the two ends."""
+    cfg = config(alpha=1.0, regularise="all")
+    for k in range(N):
+        state = start(cfg)
+        last = state.discriminator[-1]
+        discriminator = (*state.discriminator[:-1], last._replace(bias=last.bias.at[k].add(shift)))
+        members = state.members._replace(critics=zeros(state.members.critics))
+        state = state._replace(members=members, discriminator=discriminator)
+        after, _ = compiled(teen.parts(cfg))[0].improve(
+            state, random_batch(ROWS, N), clock(2), noise_of(cfg, 0)
+        )
+        member = jax.tree.map(lambda x: x[k], (after.members.actor, state.members.actor))  # noqa: B023
+        assert not any(differ(*member))
+
+
+def test_clipped_log_and_its_gradient_by_hand():
+    q = jnp.array([0.01, 0.1001, 0.5, 0.8999, 0.99])
+    value, gradient = jax.vmap(jax.value_and_grad(lambda p: ops.clipped_log(jnp.log(p), jnp.array(0.1))))(q)
+    np.testing.assert_allclose(value, np.log([0.1, 0.1001, 0.5, 0.8999, 0.9]), rtol=1e-5)
+    np.testing.assert_allclose(gradient, [0, 1 / 0.1001, 2, 1 / 0.8999, 0], rtol=1e-5)
+
+
+def test_warm_up_rows_never_train_the_discriminator():
+    cfg = config()
+    state = start(cfg)
+    nobodys = random_batch(ROWS, N)._replace(extras={"z": -jnp.ones((ROWS, 1))})
+    after, losses = compiled(teen.parts(cfg))[0].fit(state, nobodys, clock(1), noise_of(cfg, 0))
+    assert losses["discriminator_loss"] == 0
+    assert not any(differ(after.discriminator, state.discriminator))
+
+    # and among others they change nothing: the loss is the mean over the known rows alone
+    mixed = random_batch(ROWS, N)
+    known = np.array(mixed.extras["z"][:, 0]) >= 0
+    assert 0 < known.sum() < ROWS
+    log_q = np.array(nets.discriminator(state.discriminator, mixed.obs, mixed.action))
+    by_hand = -np.mean([log_q[row, int(mixed.extras["z"][row, 0])] for row in np.flatnonzero(known)])
+    _, losses = compiled(teen.parts(cfg))[0].fit(state, mixed, clock(1), noise_of(cfg, 0))
+    assert losses["discriminator_loss"] == pytest.approx(by_hand, rel=1e-5)
+    assert losses["diversity_bound"] == pytest.approx(np.log(N) - by_hand, abs=1e-5)
+
+
+def test_the_regularised_member_is_redrawn_every_period():
+    cfg = config(period=100)
+    state = start(cfg)
+    members = [chosen_member(cfg, state, clock(2, env_step=step)) for step in range(0, 3000, 50)]
+    periods = [members[i : i + 2] for i in range(0, len(members), 2)]
+    assert all(a == b for a, b in periods)  # the same within a period
+    assert {a for a, _ in periods} == set(range(N))  # and everybody's turn comes
+
+    episodes = config(period=2, period_unit="episodes")
+    by_episode = [chosen_member(episodes, state, clock(2, 12345, episodes=e)) for e in range(40)]
+    assert all(by_episode[i] == by_episode[i + 1] for i in range(0, 40, 2))
+    assert set(by_episode) == set(range(N))
+
+    in_turn = config(period=100, regularise="round-robin")
+    assert [chosen_member(in_turn, state, clock(2, step)) for step in (0, 99, 100, 250, 399, 400)] == [
+        0, 0, 1, 2, 3, 0,
+    ]  # fmt: skip
+
+
+def test_evaluated_policies():
+    agent = teen.make(config()).agent(start(config()))
+    obs, actions = jnp.array([0.3, -0.2, 0.9]), []
+    for k in range(N):
+        actor = jax.tree.map(lambda x: x[k], agent.members.actor)  # noqa: B023
+        actions.append(nets.actor(actor, obs[None])[0])
+    actions = jnp.stack(actions)
+    mean, mixture, vote = (
+        teen.make(config(evaluate=how)).policy(agent, jnp.array(2), obs)
+        for how in ("mean", "mixture", "vote")
+    )
+    np.testing.assert_allclose(mean, actions.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(mixture, actions[2], rtol=1e-6)
+    worth = [
+        np.mean([nets.critic(jax.tree.map(lambda x: x[i, 0], agent.members.critics), obs[None], a[None])[0]  # noqa: B023
+                 for i in range(N)])
+        for a in actions
+    ]  # fmt: skip
+    np.testing.assert_allclose(vote, actions[int(np.argmax(worth))], rtol=1e-6)
+    each = teen.make(config()).members(agent, jnp.tile(obs, (N, 1)))
+    np.testing.assert_allclose(each, actions, rtol=1e-6)
+
+
+def test_watched_shares_by_hand():
+    """All actors alike and a discriminator that is sure of member 1: N−1 of N are clipped below, 1 above."""
+    cfg = config()
+    state = start(cfg)
+    alike = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], x.shape), state.members.actor)
+    blind = zeros(state.discriminator)
+    sure = (*blind[:-1], blind[-1]._replace(bias=jnp.array([0.0, 3.0, 0.0, 0.0])))
+    state = state._replace(members=state.members._replace(actor=alike), discriminator=sure)
+    watched = compiled(teen.parts(cfg))[0].watch(state, random_batch(ROWS, N))
+    log_z = np.log(3 + np.exp(3))  # q(1) = 0.87, the others 0.043
+    assert watched["own_log_q"] == pytest.approx((3 - log_z - 3 * log_z) / N, rel=1e-5)
+    assert watched["clipped_share"] == pytest.approx(3 / 4)
+    assert watched["action_spread"] == pytest.approx(0, abs=1e-6)
+
+
+def test_config_warns_and_refuses():
+    assert "no better than by chance" in teen.Config().notices()[0]
+    assert teen.Config(epsilon=0.05).notices() == []
+    with pytest.raises(UserError, match="--m 3 is more than --n 2"):
+        teen.Config(n=2, m=3)
+    with pytest.raises(UserError, match="epsilon"):
+        teen.Config(epsilon=0.5)

@@ -1,0 +1,51 @@
+"""What several tests need."""
+
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from teen.algos import base
+from teen.spec import Batch, Clock, Spec
+
+SPEC = Spec(obs=3, action=2)
+
+
+@cache
+def compiled(parts: base.Parts) -> tuple[base.Parts, Any]:
+    """The parts of an update, and the whole of it, each as one compiled function."""
+    whole = jax.jit(partial(base.learn, parts))
+    return parts._replace(
+        fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)
+    ), whole
+
+
+def clock(gradient_step: int, env_step: int = 0, episodes: int = 0) -> Clock:
+    return Clock(jnp.array(gradient_step), jnp.array(env_step), jnp.array(episodes))
+
+
+def random_batch(rows: int, members: int, seed: int = 0) -> Batch:
+    """A batch with some terminations, some warm-up rows, and every age from 0 up."""
+    rng = np.random.default_rng(seed)
+    return Batch(
+        obs=jnp.array(rng.normal(size=(rows, SPEC.obs))),
+        action=jnp.array(rng.uniform(-1, 1, (rows, SPEC.action))),
+        reward=jnp.array(rng.normal(size=rows)),
+        terminated=jnp.array(rng.random(rows) < 0.3, float),
+        next_obs=jnp.array(rng.normal(size=(rows, SPEC.obs))),
+        extras={"z": jnp.array(rng.integers(-1, members, (rows, 1)), float)},
+        age=jnp.arange(rows),
+    )
+
+
+def double(tree: Any) -> Any:
+    """Every float array in double precision, so that a comparison at 1e-5 is about formulas alone."""
+    return jax.tree.map(lambda x: x.astype(float) if jnp.issubdtype(x.dtype, jnp.floating) else x, tree)
+
+
+def differ(a: Any, b: Any) -> list[bool]:
+    """Per leaf: whether the two trees differ."""
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return [not np.array_equal(x, y) for x, y in pairs]

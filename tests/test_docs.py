@@ -1,0 +1,107 @@
+"""The pages of docs/ say what the code says: fragments, settings, defaults, metrics; the example works."""
+
+import ast
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import random
+
+from teen import algos
+from teen.settings import leaves
+from teen.spec import Batch, Clock, Spec
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "teen"
+PAGES = sorted((ROOT / "docs" / "algos").glob("*.md"))
+SPEC = Spec(obs=3, action=2)
+ROWS = 4
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def table(page, *header):
+    """The rows below every header line `| a | b |` of a page, as lists of cells."""
+    rows, inside = [], False
+    for line in page.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells == list(header):
+            inside = True
+        elif not line.startswith("|"):
+            inside = False
+        elif inside and not set(line) <= {"|", "-"}:
+            rows.append(cells)
+    return rows
+
+
+def quoted(text):
+    """What stands in backticks."""
+    return re.findall(r"`([^`]+)`", text)
+
+
+def lines_of(file, function):
+    """The source lines of all functions of that name."""
+    text = (SOURCE / file).read_text()
+    found = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name == function]
+    return [line for n in found for line in text.splitlines()[n.lineno - 1 : n.end_lineno]]
+
+
+def metrics(module):
+    """The names that an algorithm logs, found by tracing: nothing is compiled."""
+    algo, hyper = module.make(module.Config()), module.hyper(module.Config())
+
+    def probe(key):
+        rows, number = jnp.zeros(ROWS), jnp.array(1)
+        obs, action = jnp.zeros((ROWS, SPEC.obs)), jnp.zeros((ROWS, SPEC.action))
+        extras = {name: jnp.zeros((ROWS, width)) for name, width in algo.extras}
+        batch = Batch(obs, action, rows, rows, obs, extras, rows)
+        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number), key)
+
+    shapes = jax.eval_shape(probe, random.key(0))
+    assert all(metric.shape == () for metric in shapes.values())
+    return set(shapes)
+
+
+def test_every_algorithm_has_a_page():
+    assert {page.stem for page in PAGES} == set(algos.NAMES)
+
+
+@every_page
+def test_code_fragments_occur_in_the_named_function(page):
+    rows = table(page, "equation", "file", "code")
+    assert rows
+    for equation, where, code in rows:
+        file, function = quoted(where)
+        (fragment,) = quoted(code)
+        assert any(fragment in line for line in lines_of(file, function)), f"{page.name}: {equation}"
+
+
+@every_page
+def test_settings_and_their_defaults_are_listed(page):
+    listed = {
+        quoted(name)[0]: (default, lane)
+        for name, default, lane, _ in table(page, "setting", "default", "lane", "what it does")
+    }
+    config = algos.find(page.stem).Config()
+    assert listed == {
+        leaf.name: (str(leaf.value), "lane" if leaf.per_lane else "") for leaf in leaves(config)
+    }
+
+
+@every_page
+def test_metrics_are_explained(page):
+    explained = [quoted(name)[0] for name, _ in table(page, "metric", "meaning")]
+    assert set(explained) == metrics(algos.find(page.stem))
+
+
+def test_the_example_of_extending_works(tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "extending.md").read_text()
+    example = re.search(r"`my_package/my_algo.py`:\n\n```python\n(.*?)```", text, re.S).group(1)
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "my_algo.py").write_text(example)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    module = algos.find("my_package.my_algo")
+    assert metrics(module) == metrics(algos.find("td3")) | {"critic_gap"}

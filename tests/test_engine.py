@@ -1,0 +1,174 @@
+"""The loop, seen through what it stores and reports."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from teen import engine, envs, replay
+from teen.algos import td3, teen
+from tests.support import compiled
+
+PLAN = engine.Plan(
+    steps=60, warmup=20, batch=16, buffer=1000, log_every=20, eval_every=30, eval_episodes=2, members_every=60
+)
+TEEN = teen.Config(n=3, epsilon=0.05, base=td3.Config(width=8, critics=1))
+
+
+class Listener:
+    def __init__(self):
+        self.metrics, self.episodes, self.steps = {}, {}, []
+
+    def stepped(self, step):
+        self.steps.append(step)
+
+    def trained(self, step, metrics):
+        self.metrics[step] = metrics
+
+    def evaluated(self, step, episodes):
+        self.episodes[step] = episodes
+
+
+def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, should_stop=lambda: False):
+    algo = teen.make(cfg)
+    hypers = [teen.hyper(cfg) for _ in seeds]
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), *hypers)
+    if alphas is not None:
+        stacked = stacked._replace(alpha=jnp.array(alphas))
+    pools = envs.make(env, len(seeds)), envs.make(env, len(seeds) * 3)
+    listener = Listener()
+    learner, step = engine.train(algo, plan, seeds, stacked, *pools, listener, should_stop)
+    layout = replay.Layout(pools[0].spec, algo.extras)
+    rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in learner.buffer]
+    return learner, rows, listener
+
+
+@pytest.fixture(scope="module")
+def counter():
+    return run([7, 9])
+
+
+def test_stored_rows_are_the_true_transitions(counter):
+    """Counter's episodes last 3 steps (terminated), then 5 (time limit), in turn."""
+    _, rows, _ = counter
+    for seed, lane in zip([7, 9], rows, strict=True):
+        assert (lane.obs[:, 0] == seed).all()
+        assert (lane.next_obs[:, 0] == seed).all()
+        expected = [1, 2, 3, 1, 2, 3, 4, 5] * 8
+        np.testing.assert_array_equal(lane.next_obs[:, 1], expected[:60])
+        np.testing.assert_array_equal(lane.reward, expected[:60])
+        np.testing.assert_array_equal(lane.obs[:, 1], np.array(expected[:60]) - 1)
+        # a time limit is stored as going on, a termination as the end
+        ends = ([0, 0, 1, 0, 0, 0, 0, 0] * 8)[:60]
+        np.testing.assert_array_equal(lane.terminated, ends)
+
+
+def test_a_time_limit_bootstraps_and_a_termination_does_not(counter):
+    """The two stored last steps of an episode, put through the update's own target with Q' = 10."""
+    learner, rows, _ = counter
+    state = jax.tree.map(lambda leaf: leaf[0], learner.state)
+    flat = jax.tree.map(jnp.zeros_like, state.members.target_critics)
+    constant = (*flat[:-1], flat[-1]._replace(bias=jnp.full_like(flat[-1].bias, 10.0)))
+    state = state._replace(members=state.members._replace(target_critics=constant))
+    parts, _ = compiled(teen.parts(TEEN))
+    for index, target in ((2, 3.0), (7, 5 + 0.99 * 10)):  # terminated after 3 steps; time limit after 5
+        batch = jax.tree.map(lambda leaf: leaf[index : index + 1], rows[0])  # noqa: B023
+        noise = parts.draw(jax.random.key(0), 1, replay.Spec(2, 2))
+        clock = engine.Clock(jnp.array(1), jnp.array(1), jnp.array(0))
+        _, losses = parts.fit(state, batch, clock, noise)
+        assert losses["target"] == pytest.approx(target)
+
+
+def test_warm_up_is_nobodys_and_a_member_acts_for_whole_episodes(counter):
+    _, rows, _ = counter
+    acting = set()
+    for lane in rows:
+        z = np.array(lane.extras["z"][:, 0])
+        assert (z[: PLAN.warmup] == -1).all()
+        assert (z[PLAN.warmup :] >= 0).all()
+        starts = np.flatnonzero(np.array(lane.obs[:, 1]) == 0)
+        for begin, end in zip(starts, [*starts[1:], len(z)], strict=True):
+            episode = z[max(begin, PLAN.warmup) : end]
+            assert len(set(episode)) <= 1
+            acting |= set(episode)
+    assert acting == {0, 1, 2}
+
+
+def test_warm_up_actions_are_uniform_and_nothing_is_learnt(counter):
+    plan = PLAN._replace(steps=400, warmup=400, eval_every=400)
+    learner, rows, listener = run([0], plan=plan)
+    assert int(learner.gradient_step) == 0
+    assert listener.metrics == {}
+    action = np.array(rows[0].action)
+    assert np.abs(action).max() <= 1
+    np.testing.assert_allclose(action.mean(0), 0, atol=0.1)
+    np.testing.assert_allclose(action.std(0), 1 / np.sqrt(3), rtol=0.1)
+    assert int(counter[0].gradient_step) == PLAN.steps - PLAN.warmup
+
+
+def test_logs_and_evaluations_come_when_planned(counter):
+    _, _, listener = counter
+    assert list(listener.metrics) == [40, 60]
+    assert all(np.isfinite(m).all() and m.shape == (2,) for m in listener.metrics[40].values())
+    assert list(listener.episodes) == [30, 60]
+    policies = [[e.policy for e in lane] for lane in listener.episodes[60]]
+    assert policies == [["mean", "mean", "0", "1", "2"]] * 2
+    assert [e.policy for e in listener.episodes[30][0]] == ["mean", "mean"]
+    assert listener.steps == list(range(1, 61))
+    lengths = {e.length for lanes in listener.episodes.values() for lane in lanes for e in lane}
+    assert lengths <= {3, 5}
+
+
+def test_the_same_seeds_twice_are_identical(counter):
+    again = run([7, 9])
+    np.testing.assert_array_equal(again[0].buffer, counter[0].buffer)
+    for a, b in zip(jax.tree.leaves(again[0].state), jax.tree.leaves(counter[0].state), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again[2].episodes == counter[2].episodes
+
+
+def test_a_lane_alone_equals_the_lane_among_ten():
+    env = "tests.toys:PointMass-v0"
+    alone, alone_rows, alone_log = run([5], env)
+    among, among_rows, among_log = run(list(range(10)), env)
+    for a, b in zip(jax.tree.leaves(alone.state), jax.tree.leaves(among.state), strict=True):
+        np.testing.assert_allclose(a[0], b[5], rtol=1e-4, atol=1e-5)
+    a, b = alone_rows[0], among_rows[5]
+    # the warm-up depends on the lane's own streams alone, bit for bit
+    np.testing.assert_array_equal(a.obs[: PLAN.warmup], b.obs[: PLAN.warmup])
+    np.testing.assert_array_equal(a.action[: PLAN.warmup], b.action[: PLAN.warmup])
+    np.testing.assert_array_equal(a.extras["z"], b.extras["z"])
+    np.testing.assert_allclose(a.obs, b.obs, atol=1e-4)
+    np.testing.assert_allclose(a.action, b.action, atol=1e-4)
+    ours, theirs = alone_log.episodes[60][0], among_log.episodes[60][5]
+    np.testing.assert_allclose([e.score for e in ours], [e.score for e in theirs], rtol=1e-3)
+    assert not np.allclose(among_rows[4].obs, b.obs)
+
+
+def test_variants_are_lanes_with_numbers_of_their_own():
+    """Lanes (alpha 0, seed 3) and (alpha 50, seed 3) start alike and part once actors are regularised."""
+    env, cfg = "tests.toys:PointMass-v0", teen.Config(n=3, epsilon=0.001, base=TEEN.base)
+    learner, rows, _ = run([3, 3], env, cfg=cfg, alphas=[0.0, 50.0])
+    _, plain, _ = run([3], env, cfg=cfg, alphas=[0.0])
+    np.testing.assert_array_equal(rows[0].obs[: PLAN.warmup + 1], rows[1].obs[: PLAN.warmup + 1])
+    np.testing.assert_allclose(rows[0].action, plain[0].action, atol=1e-4)
+    actor = learner.state.members.actor[0].weight
+    assert float(jnp.abs(actor[0] - actor[1]).max()) > 1e-4
+
+
+def test_training_stops_when_asked():
+    count = iter(range(1000))
+    learner, _, listener = run([7, 9], should_stop=lambda: next(count) >= 35)
+    assert int(learner.env_step) == 35
+    assert listener.steps[-1] == 35
+
+
+def test_every_program_is_compiled_once(counter):
+    algo = teen.make(TEEN)
+    program = engine.program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch)
+    sizes = {
+        name: getattr(program, name)._cache_size() for name in ("act", "store", "learn", "probe", "actor")
+    }
+    run([7, 9])
+    assert sizes == {name: getattr(program, name)._cache_size() for name in sizes}
+    assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only

@@ -1,0 +1,51 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from teen import replay
+from teen.spec import Spec
+
+LAYOUT = replay.Layout(Spec(2, 1), (("z", 1), ("mask", 3)))
+
+
+def test_a_row_comes_back_as_it_went_in():
+    parts = {
+        "obs": np.array([[1.0, 2.0]]),
+        "action": np.array([[3.0]]),
+        "reward": np.array([4.0]),
+        "terminated": np.array([True]),
+        "next_obs": np.array([[5.0, 6.0]]),
+        "extras": {"z": np.array([[7]]), "mask": np.array([[8.0, 9.0, 10.0]])},
+    }
+    row = LAYOUT.pack(**parts)
+    assert row.tolist() == [[1, 2, 3, 4, 1, 5, 6, 7, 8, 9, 10]]
+    batch = LAYOUT.unpack(jnp.array(row), jnp.array([0]))
+    for name in ("obs", "action", "reward", "terminated", "next_obs"):
+        np.testing.assert_array_equal(getattr(batch, name), parts[name])
+    np.testing.assert_array_equal(batch.extras["mask"], parts["extras"]["mask"])
+
+
+def filled(capacity: int, stored: int) -> jax.Array:
+    """Two lanes; the row of step t holds t in lane 0 and 100 + t in lane 1."""
+    buffer = jnp.zeros((2, capacity, LAYOUT.width))
+    for t in range(stored):
+        row = jnp.broadcast_to(jnp.array([[t], [100.0 + t]]), (2, LAYOUT.width))
+        buffer = replay.insert(buffer, row, jnp.array(t))
+    return buffer
+
+
+def test_the_oldest_row_is_overwritten():
+    buffer = filled(capacity=4, stored=6)
+    assert buffer[:, :, 0].tolist() == [[4, 5, 2, 3], [104, 105, 102, 103]]
+
+
+def test_samples_are_uniform_over_what_is_stored_and_know_their_age():
+    for capacity, stored in ((8, 5), (4, 6)):
+        lane = filled(capacity, stored)[0]
+        batch = replay.sample(LAYOUT, lane, jnp.array(stored), jax.random.key(0), 4000)
+        steps = np.array(batch.reward)
+        kept = list(range(max(0, stored - capacity), stored))
+        counts = [(steps == t).sum() for t in kept]
+        assert sum(counts) == 4000
+        np.testing.assert_allclose(counts, 4000 / len(kept), rtol=0.15)
+        np.testing.assert_array_equal(batch.age, stored - 1 - steps)

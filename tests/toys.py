@@ -1,0 +1,86 @@
+"""Small environments with known answers. Named to the command as `tests.toys:PointMass-v0`, for example."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class PointMass(gymnasium.Env[np.ndarray, np.ndarray]):
+    """A point on a line that should stay near the middle; 40 steps, never terminal.
+
+    Standing still scores about -13 on average, going straight to the middle about -2.
+    """
+
+    observation_space = spaces.Box(-2, 2, (1,), np.float64)
+    action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.x = self.np_random.uniform(-1, 1, 1)
+        return self.x.copy(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.x = np.clip(self.x + 0.25 * action, -2, 2)
+        return self.x.copy(), -float(self.x[0] ** 2), False, False, {}
+
+
+class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
+    """Observes (seed-given name, steps of this episode). Terminates in odd episodes after 3 steps;
+    even episodes go on until the time limit of 5. Rewards the step number."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Box(np.array([-1.0, 0.0]), np.array([3.0, 10.0]), dtype=np.float64)
+    episode = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        if seed is not None:
+            self.name = seed
+        self.episode += 1
+        self.t = 0
+        return np.array([self.name, 0.0]), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action)
+        self.t += 1
+        done = self.episode % 2 == 1 and self.t == 3
+        return np.array([self.name, float(self.t)]), float(self.t), done, False, {}
+
+
+class Composite(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
+    """A dict of differently shaped observations and a 2×2 action with bounds of its own per entry."""
+
+    observation_space = spaces.Dict(
+        {"grid": spaces.Box(-1, 1, (2, 3), np.float64), "speed": spaces.Box(-9, 9, (1,), np.float32)}
+    )
+    action_space = spaces.Box(
+        np.array([[-1.0, 0.0], [-100.0, 5.0]]), np.array([[1.0, 1.0], [300.0, 6.0]]), dtype=np.float64
+    )
+
+    def _obs(self) -> dict[str, np.ndarray]:
+        return {"grid": np.arange(6.0).reshape(2, 3) / 10, "speed": np.array([7.0], np.float32)}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, np.ndarray], Any]:
+        super().reset(seed=seed)
+        return self._obs(), {}
+
+    def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
+        self.last_action = action
+        return self._obs(), 0.0, False, False, {}
+
+
+class Image(PointMass):
+    observation_space = spaces.Box(0, 255, (8, 8, 3), np.uint8)
+
+
+class Unbounded(PointMass):
+    action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+
+
+gymnasium.register("PointMass-v0", PointMass, max_episode_steps=40)
+gymnasium.register("Counter-v0", Counter, max_episode_steps=5)
+gymnasium.register("Composite-v0", Composite, max_episode_steps=5)
+gymnasium.register("Image-v0", Image, max_episode_steps=5)
+gymnasium.register("Unbounded-v0", Unbounded, max_episode_steps=5)
