@@ -24,13 +24,13 @@ class Stopwatch:
     def evaluated(self, step: int, episodes: Any) -> None: ...
 
 
-def ours(algo: str, env: str, lanes: int, steps: int, **settings: Any) -> float:
+def ours(algo: str, env: str, lanes: int, steps: int, sync: int = 10, **settings: Any) -> float:
     """Environment steps per second of each lane, without evaluation."""
     module = algos.find(algo)
     cfg = replace(module.Config(), settings)
     warmup, skipped = 300, 100
     last = warmup + skipped + steps
-    plan = engine.Plan(last + 1, warmup, 256, 100_000, 10**9, 10**9, 1, 10**9)
+    plan = engine.Plan(last + 100, warmup, 256, 100_000, 10**9, 10**9, 1, 10**9, sync)
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[module.hyper(cfg)] * lanes)
     pools = envs.make(env, lanes), envs.make(env, lanes)
     watch = Stopwatch()

@@ -22,30 +22,28 @@ from teen.settings import static
 from teen.spec import Spec
 
 SPEC, HIDDEN, BATCH = Spec(17, 6), (256, 256), 256  # HalfCheetah
+CHUNK = 10  # updates per dispatch; the actors move in every second one
 
 
-def update_seconds(algo: str, lanes: int, repeats: int = 30) -> float:
+def update_seconds(algo: str, lanes: int, repeats: int = 12) -> float:
     """Median seconds of one step of the learner: insert, sample, update."""
     module = algos.find(algo)
     cfg = module.Config()
     functions = module.make(static(cfg))
     layout = replay.Layout(SPEC, functions.extras)
-    plan = engine.Plan(100_000, 0, BATCH, 100_000, 1, 1, 1, 1)
+    plan = engine.Plan(100_000, 0, BATCH, 100_000, 1, 1, 1, 1, 1)
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[module.hyper(cfg)] * lanes)
-    program, learner, streams = engine.start(functions, layout, plan, range(lanes), hypers)
+    program, learner, _ = engine.start(functions, layout, plan, range(lanes), hypers)
     rows = np.random.default_rng(0).normal(size=(300, lanes, layout.width + 1)).astype(np.float32)
     rows[:, :, -2:] = 0
-    memo = program.begin(streams.member, np.zeros(lanes, int))
-    for row in rows:
-        learner = program.store(learner, row)
+    learner = program.store(learner, rows)
     times = []
-    for _ in range(repeats + 4):  # pairs: the actors move in every second update
+    for _ in range(repeats + 2):
         start = time.perf_counter()
-        for row in rows[:2]:
-            learner, weights = program.learn(learner, row, memo)
-        jax.block_until_ready((learner, weights))
-        times.append((time.perf_counter() - start) / 2)
-    return median(times[4:])
+        learner = program.learn(learner, rows[:CHUNK])
+        jax.block_until_ready(learner)
+        times.append((time.perf_counter() - start) / CHUNK)
+    return median(times[2:])
 
 
 def peers(steps: int, rounds: int) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ SPEC = Spec(obs=3, action=2)
 @cache
 def compiled(parts: base.Parts) -> tuple[base.Parts, Any]:
     """The parts of an update, and the whole of it, each as one compiled function."""
-    whole = jax.jit(partial(base.learn, parts))
+    whole = jax.jit(partial(base.update, parts))
     return parts._replace(
         fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)
     ), whole

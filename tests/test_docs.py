@@ -57,7 +57,8 @@ def metrics(module):
         obs, action = jnp.zeros((ROWS, SPEC.obs)), jnp.zeros((ROWS, SPEC.action))
         extras = {name: jnp.zeros((ROWS, width)) for name, width in algo.extras}
         batch = Batch(obs, action, rows, rows, obs, extras, rows)
-        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number), key)
+        noise = algo.draw(key, len(batch.obs), SPEC)
+        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number), noise)
 
     shapes = jax.eval_shape(probe, random.key(0))
     assert all(metric.shape == () for metric in shapes.values())

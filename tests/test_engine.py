@@ -5,12 +5,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from teen import engine, envs, replay
+from teen import engine, envs, nets, replay
 from teen.algos import td3, teen
 from tests.support import compiled
 
 PLAN = engine.Plan(
-    steps=60, warmup=20, batch=16, buffer=1000, log_every=20, eval_every=30, eval_episodes=2, members_every=60
+    steps=60,
+    warmup=20,
+    batch=16,
+    buffer=1000,
+    log_every=20,
+    eval_every=30,
+    eval_episodes=2,
+    members_every=60,
+    sync=7,
 )
 TEEN = teen.Config(n=3, epsilon=0.05, base=td3.Config(width=8, critics=1))
 
@@ -114,7 +122,7 @@ def test_logs_and_evaluations_come_when_planned(counter):
     policies = [[e.policy for e in lane] for lane in listener.episodes[60]]
     assert policies == [["mean", "mean", "0", "1", "2"]] * 2
     assert [e.policy for e in listener.episodes[30][0]] == ["mean", "mean"]
-    assert listener.steps == list(range(1, 61))
+    assert listener.steps == list(range(5, 61, 5))  # 5 divides every interval, 6 and 7 do not
     lengths = {e.length for lanes in listener.episodes.values() for lane in lanes for e in lane}
     assert lengths <= {3, 5}
 
@@ -158,7 +166,7 @@ def test_variants_are_lanes_with_numbers_of_their_own():
 
 def test_training_stops_when_asked():
     count = iter(range(1000))
-    learner, _, listener = run([7, 9], should_stop=lambda: next(count) >= 35)
+    learner, _, listener = run([7, 9], should_stop=lambda: next(count) >= 7)
     assert int(learner.env_step) == 35
     assert listener.steps[-1] == 35
 
@@ -172,3 +180,22 @@ def test_every_program_is_compiled_once(counter):
     run([7, 9])
     assert sizes == {name: getattr(program, name)._cache_size() for name in sizes}
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
+
+
+@pytest.mark.parametrize(("sync", "age"), [(1, 0), (7, 5)], ids=["strictly in turn", "in chunks of 5"])
+def test_how_old_the_acting_weights_are(sync, age):
+    """The noiseless action of step 50 is that of the learner as it was `age` steps before."""
+    plan, cfg = PLAN._replace(sync=sync), teen.Config(n=3, epsilon=0.05, base=td3.Config(width=8, noise=0.0))
+    chunk = plan.chunk
+
+    def until(step):
+        count = iter(range(1000))
+        return run([4], "tests.toys:PointMass-v0", plan, cfg, should_stop=lambda: next(count) * chunk >= step)
+
+    _, rows, _ = until(60)
+    learner, _, _ = until(50 - age)
+    agent = teen.make(cfg).agent(jax.tree.map(lambda leaf: leaf[0], learner.state))
+    weights = teen.make(cfg).actor(agent, rows[0].extras["z"][50, 0].astype(int))
+    by_hand = np.tanh(nets.mlp(weights.actor, rows[0].obs[50:51]))
+    np.testing.assert_allclose(rows[0].action[50], by_hand[0], rtol=1e-5)
+    assert not np.allclose(rows[0].action[50], rows[0].action[49])

@@ -42,7 +42,8 @@ def test_the_oldest_row_is_overwritten():
 def test_samples_are_uniform_over_what_is_stored_and_know_their_age():
     for capacity, stored in ((8, 5), (4, 6)):
         lane = filled(capacity, stored)[0]
-        batch = replay.sample(LAYOUT, lane, jnp.array(stored), jax.random.key(0), 4000)
+        bits = jax.random.bits(jax.random.key(0), (4000,))
+        batch = replay.sample(LAYOUT, lane, jnp.array(stored), bits)
         steps = np.array(batch.reward)
         kept = list(range(max(0, stored - capacity), stored))
         counts = [(steps == t).sum() for t in kept]

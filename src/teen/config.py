@@ -34,6 +34,10 @@ class Run:
     members_every: int = setting(50_000, "steps between evaluations of each member", "ours", low=1)
     log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
 
+    sync: int = setting(
+        10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1
+    )
+
     def plan(self) -> Plan:
         return Plan(**{name: getattr(self, name) for name in Plan._fields})
 

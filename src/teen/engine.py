@@ -1,10 +1,12 @@
 """The training loop. It knows lanes, replay and time, and no algorithm.
 
 All lanes of a program live in one extra array axis; nothing here loops over seeds or members. The host acts
-and steps the environments; the learner's device stores and learns. Each step sends one packed row per lane
-to the device and takes the acting members' weights back.
+and steps the environments, a chunk of steps at a time, while the learner's device stores and learns the
+chunk before. What crosses is one packed row per lane and step one way, and the acting members' weights,
+once a chunk, the other way.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, random, vmap
+from jax import Array, lax, random, vmap
 
 from . import replay
 from .envs import Envs, Lanes
@@ -31,6 +33,13 @@ class Plan(NamedTuple):
     eval_every: int
     eval_episodes: int
     members_every: int
+    sync: int
+
+    @property
+    def chunk(self) -> int:
+        """Steps between two hand-overs: the largest number up to `sync` that divides every interval."""
+        common = math.gcd(self.steps, self.warmup, self.log_every, self.eval_every, self.members_every)
+        return max(k for k in range(1, min(self.sync, common) + 1) if common % k == 0)
 
 
 class Learner(NamedTuple):
@@ -70,14 +79,15 @@ class Program(NamedTuple):
     """The compiled functions for one algorithm and one set of shapes."""
 
     init: Callable[..., PyTree]
-    begin: Callable[..., PyTree]
-    wander: Callable[..., Any]
-    actor: Callable[..., PyTree]
-    act: Callable[..., Any]
-    store: Callable[..., Learner]
-    learn: Callable[..., tuple[Learner, PyTree]]
-    probe: Callable[..., dict[str, Array]]
-    agents: Callable[..., PyTree]
+    begin: Callable[..., PyTree]  # keys, episodes -> memo of each lane's episode
+    wander: Callable[..., Any]  # keys, steps -> random actions and their extras, (step, lane, ...)
+    actor: Callable[..., PyTree]  # state, memo -> acting weights
+    switch: Callable[..., PyTree]  # weights, state, memo, finished -> weights, fresh where finished
+    act: Callable[..., Any]  # weights, memo, obs, keys, step -> actions, extras
+    store: Callable[..., Learner]  # learner, (step, lane, row) -> learner
+    learn: Callable[..., Learner]  # learner, (step, lane, row) -> learner
+    probe: Callable[..., dict[str, Array]]  # learner, episodes -> metrics
+    agents: Callable[..., PyTree]  # state -> agents
 
 
 @cache
@@ -93,7 +103,7 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
             random.wrap_key_data(keys), episodes
         )
 
-    def wander(keys: Array, step: Array) -> tuple[Array, dict[str, Array]]:
+    def wander(keys: Array, steps: Array) -> tuple[Array, dict[str, Array]]:
         """Uniform random actions, with the extras of a step that no policy took."""
 
         def one(key: Array) -> tuple[Array, dict[str, Array]]:
@@ -101,48 +111,67 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
             action = random.uniform(action_key, (layout.spec.action,), minval=-1, maxval=1)
             return action, algo.unguided(extras_key)
 
-        return vmap(one)(fold(keys, step))
+        return vmap(lambda step: vmap(one)(fold(keys, step)))(steps)
 
     def actor(state: PyTree, memo: PyTree) -> PyTree:
         return vmap(lambda s, m: algo.actor(algo.agent(s), m))(state, memo)
+
+    def switch(weights: PyTree, state: PyTree, memo: PyTree, finished: Array) -> PyTree:
+        """A lane that starts an episode gets its new member at once; its neighbours keep what they have."""
+        return vmap(lambda done, new, old: jax.tree.map(partial(jnp.where, done), new, old))(
+            finished, actor(state, memo), weights
+        )
 
     def act(
         weights: PyTree, memo: PyTree, obs: Array, keys: Array, step: Array
     ) -> tuple[Array, dict[str, Array]]:
         return vmap(algo.act)(weights, memo, obs, fold(keys, step))
 
-    def store(learner: Learner, packed: Array) -> Learner:
+    def store_one(learner: Learner, packed: Array) -> Learner:
         buffer = replay.insert(learner.buffer, packed[:, : layout.width], learner.env_step)
         return learner._replace(buffer=buffer, env_step=learner.env_step + 1)
 
-    def draw(learner: Learner, keys: Array) -> Batch:
-        sample = partial(replay.sample, layout, batch=batch)
-        return vmap(sample, (0, None, 0))(learner.buffer, learner.env_step, keys)
+    def store(learner: Learner, packed: Array) -> Learner:
+        return lax.scan(lambda carry, row: (store_one(carry, row), None), learner, packed)[0]
 
-    def learn(learner: Learner, packed: Array, memo: PyTree) -> tuple[Learner, PyTree]:
-        """Stores the newest transitions, takes one gradient step, and hands out the acting weights."""
-        learner = store(learner, packed)
-        gradient_step = learner.gradient_step + 1
-        clock = Clock(gradient_step, learner.env_step, packed[:, layout.width].astype(int))
-        sample_keys, update_keys = vmap(random.split, out_axes=1)(fold(learner.keys, learner.env_step))
-        update = vmap(algo.update, (0, 0, per_lane_clock, 0))
-        state, _ = update(learner.state, draw(learner, sample_keys), clock, update_keys)
-        learner = learner._replace(state=state, gradient_step=gradient_step)
-        return learner, actor(state, memo)
+    def draw(key: Array) -> tuple[Array, PyTree]:
+        """What is random in an update: which rows, and the algorithm's own noise."""
+        bits_key, noise_key = random.split(key)
+        return random.bits(bits_key, (batch,)), algo.draw(noise_key, batch, layout.spec)
+
+    def sample(learner: Learner, bits: Array) -> Batch:
+        return vmap(partial(replay.sample, layout), (0, None, 0))(learner.buffer, learner.env_step, bits)
+
+    def learn(learner: Learner, packed: Array) -> Learner:
+        """For each step of a chunk: stores the transitions and takes one gradient step."""
+
+        def learn_one(learner: Learner, step: tuple[Array, tuple[Array, PyTree]]) -> tuple[Learner, None]:
+            packed, (bits, noise) = step
+            learner = store_one(learner, packed)
+            gradient_step = learner.gradient_step + 1
+            clock = Clock(gradient_step, learner.env_step, packed[:, layout.width].astype(int))
+            update = vmap(algo.update, (0, 0, per_lane_clock, 0))
+            state, _ = update(learner.state, sample(learner, bits), clock, noise)
+            return learner._replace(state=state, gradient_step=gradient_step), None
+
+        steps = learner.env_step + jnp.arange(len(packed))
+        # Drawn for the whole chunk at once: a random generator is many small operations.
+        draws = vmap(lambda step: vmap(draw)(fold(learner.keys, step)))(steps)
+        return lax.scan(learn_one, learner, (packed, draws))[0]
 
     def probe(learner: Learner, episodes: Array) -> dict[str, Array]:
         """Metrics on a batch of its own; training does not notice."""
-        keys = fold(learner.keys, learner.env_step)
-        sample_keys, probe_keys = vmap(lambda key: random.split(key, 4)[2:], out_axes=1)(keys)
         clock = Clock(learner.gradient_step, learner.env_step, episodes)
-        batches = draw(learner, sample_keys)
-        return vmap(algo.probe, (0, 0, per_lane_clock, 0))(learner.state, batches, clock, probe_keys)
+        bits, noise = vmap(draw)(fold(learner.keys, learner.env_step))
+        measure = vmap(algo.probe, (0, 0, per_lane_clock, 0))
+        return measure(learner.state, sample(learner, bits), clock, noise)
 
     return Program(
         init=jax.jit(vmap(algo.init, (0, None, 0)), static_argnums=1),
         begin=jax.jit(begin),
         wander=jax.jit(wander),
         actor=jax.jit(actor),
+        switch=jax.jit(switch),
         act=jax.jit(act),
         store=jax.jit(store, donate_argnums=0),
         learn=jax.jit(learn, donate_argnums=0),
@@ -186,38 +215,53 @@ def train(
     act_keys, member_keys = jax.device_put((streams.act, streams.member), host)
     lanes = Lanes(envs, seeds)
     memo = run.begin(member_keys, lanes.episodes)
-    weights = None
+    weights = jax.device_put(run.actor(learner.state, memo), host)
+    chunk = plan.chunk
+    packed = np.empty((chunk, len(seeds), layout.width + 1), np.float32)
     step = 0
 
     while step < plan.steps and not should_stop():
-        step += 1
-        obs = lanes.obs
-        if step <= plan.warmup:
-            action, extras = run.wander(act_keys, step)
-        else:
-            if weights is None:
-                weights = jax.device_put(run.actor(learner.state, memo), host)
-            action, extras = run.act(weights, memo, obs, act_keys, step)
-        action = np.asarray(action)
-        outcome = lanes.step(action)
-        if (outcome.terminated | outcome.truncated).any():
-            memo = run.begin(member_keys, lanes.episodes)
+        guided = step >= plan.warmup
+        if not guided:
+            random_actions, random_extras = _arrays(run.wander(act_keys, step + np.arange(chunk)))
+        for i in range(chunk):
+            obs = lanes.obs
+            if guided:
+                action, extras = _arrays(run.act(weights, memo, obs, act_keys, step + i))
+            else:
+                action, extras = random_actions[i], {name: x[i] for name, x in random_extras.items()}
+            outcome = lanes.step(action)
+            finished = outcome.terminated | outcome.truncated
+            if finished.any():
+                memo = run.begin(member_keys, lanes.episodes)
+                fresh = run.switch(
+                    jax.device_put(weights, learner.env_step.device), learner.state, memo, finished
+                )
+                weights = jax.device_put(fresh, host)
+            row = (obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
+            packed[i, :, :-1] = layout.pack(*row)
+            packed[i, :, -1] = lanes.episodes
+        step += chunk
 
-        extras = {name: np.asarray(extra) for name, extra in extras.items()}
-        row = layout.pack(obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
-        packed = np.concatenate([row, lanes.episodes[:, None]], axis=1, dtype=np.float32, casting="unsafe")
-        if step <= plan.warmup:
+        if not guided:
             learner = run.store(learner, packed)
-        else:
-            learner, weights = run.learn(learner, packed, memo)
-            weights = jax.device_put(weights, host)
+        elif chunk == 1:  # the exact interleaving: act on what was learnt from the last step
+            learner = run.learn(learner, packed)
+            weights = jax.device_put(run.actor(learner.state, memo), host)
+        else:  # weights are those before this chunk, which is learnt while the next one is collected
+            weights = jax.device_put(run.actor(learner.state, memo), host)
+            learner = run.learn(learner, packed.copy())
 
         if step > plan.warmup and step % plan.log_every == 0:
-            metrics = run.probe(learner, lanes.episodes)
-            log.trained(step, {name: np.asarray(metric) for name, metric in metrics.items()})
+            log.trained(step, _arrays(run.probe(learner, lanes.episodes)))
         if step % plan.eval_every == 0 or step == plan.steps:
             members = step % plan.members_every == 0 or step == plan.steps
             agents = jax.device_put(run.agents(learner.state), host)
             log.evaluated(step, evaluate(algo, agents, eval_envs, seeds, step, plan.eval_episodes, members))
         log.stepped(step)
     return learner, step
+
+
+def _arrays(tree: PyTree) -> Any:
+    """Waits for the device."""
+    return jax.tree.map(np.asarray, tree)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax, random
+from jax import Array, lax
 
 from .spec import Batch, Spec
 
@@ -59,11 +59,12 @@ def insert(buffer: Array, row: Array, stored: Array) -> Array:
     return lax.dynamic_update_slice(buffer, row[:, None], (0, position, 0))
 
 
-def sample(layout: Layout, buffer: Array, stored: Array, key: Array, batch: int) -> Batch:
-    """A uniform batch of one lane's (capacity, width) rows, drawn with replacement."""
+def sample(layout: Layout, buffer: Array, stored: Array, bits: Array) -> Batch:
+    """A uniform batch of one lane's (capacity, width) rows, with replacement, from (batch,) random bits.
+
+    The remainder of 32 bits favours some rows over others by less than 0.03 % at a million rows.
+    """
     capacity = len(buffer)
-    size = jnp.minimum(stored, capacity)
-    # One draw of 32 bits is enough: at a million rows the bias of the remainder is below 0.03 %.
-    index = (random.bits(key, (batch,)) % size.astype(jnp.uint32)).astype(jnp.int32)
+    index = (bits % jnp.minimum(stored, capacity).astype(jnp.uint32)).astype(jnp.int32)
     newest = (stored - 1) % capacity
     return layout.unpack(buffer[index], (newest - index) % capacity)

@@ -58,8 +58,9 @@ class Algorithm(NamedTuple):
     """
 
     init: Callable[[Array, Spec, PyTree], PyTree]  # key, spec, hyper -> state
-    update: Callable[..., tuple[PyTree, dict[str, Array]]]  # state, batch, clock, key -> state, losses
-    probe: Callable[..., dict[str, Array]]  # state, batch, clock, key -> metrics; the dear ones
+    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise: all randomness of an update
+    update: Callable[..., tuple[PyTree, dict[str, Array]]]  # state, batch, clock, noise -> state, losses
+    probe: Callable[..., dict[str, Array]]  # state, batch, clock, noise -> metrics; the dear ones
     agent: Callable[[PyTree], PyTree]  # state -> agent
 
     begin: Callable[[Array], PyTree]  # key -> memo: what an episode keeps, such as the acting member

@@ -49,8 +49,9 @@ def test_target_by_hand():
 def test_actor_and_targets_wait_for_every_second_step():
     state, batch = start(), random_batch(8, 1)
     update = jax.jit(td3.make(CFG).update)
-    odd, _ = update(state, batch, clock(1), jax.random.key(0))
-    even, _ = update(state, batch, clock(2), jax.random.key(0))
+    noise = jax.random.normal(jax.random.key(0), (8, SPEC.action))
+    odd, _ = update(state, batch, clock(1), noise)
+    even, _ = update(state, batch, clock(2), noise)
     for part in ("actor", "target_actor", "target_critics", "actor_opt"):
         assert not any(differ(getattr(odd.learner, part), getattr(state.learner, part)))
         assert any(differ(getattr(even.learner, part), getattr(state.learner, part)))

@@ -45,8 +45,8 @@ class Parts(NamedTuple):
     delay: int  # gradient steps per `improve`
 
 
-def learn(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Losses]:
-    """One gradient step on given noise."""
+def update(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Losses]:
+    """One gradient step; actors and targets move only when it is their turn."""
     state, losses = parts.fit(state, batch, clock, noise)
     state = lax.cond(
         clock.gradient_step % parts.delay == 0,
@@ -57,24 +57,11 @@ def learn(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree
     return state, losses
 
 
-def updates(parts: Parts) -> tuple[Callable[..., Any], Callable[..., Losses]]:
-    """The `update` and `probe` of an Algorithm."""
-
-    def draw(batch: Batch, key: Array) -> PyTree:
-        spec = Spec(batch.obs.shape[-1], batch.action.shape[-1])
-        return parts.draw(key, len(batch.obs), spec)
-
-    def update(state: PyTree, batch: Batch, clock: Clock, key: Array) -> tuple[PyTree, Losses]:
-        return learn(parts, state, batch, clock, draw(batch, key))
-
-    def probe(state: PyTree, batch: Batch, clock: Clock, key: Array) -> Losses:
-        """The losses of an update that is not applied, and what else is worth watching."""
-        noise = draw(batch, key)
-        fitted, losses = parts.fit(state, batch, clock, noise)
-        _, actor_losses = parts.improve(fitted, batch, clock, noise)
-        return {**losses, **actor_losses, **parts.watch(state, batch)}
-
-    return update, probe
+def probe(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> Losses:
+    """The losses of an update that is not applied, and what else is worth watching."""
+    fitted, losses = parts.fit(state, batch, clock, noise)
+    _, actor_losses = parts.improve(fitted, batch, clock, noise)
+    return {**losses, **actor_losses, **parts.watch(state, batch)}
 
 
 def lane_numbers(cfg: Any) -> dict[str, Array]:

@@ -6,7 +6,7 @@ a common one for many members.
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import jax
@@ -16,7 +16,7 @@ from jax import Array, random, vmap
 from .. import nets, ops
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from .base import Base, Losses, Objective, Parts, lane_numbers, saturated_share, updates
+from .base import Base, Losses, Objective, Parts, lane_numbers, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def parts(cfg: Config) -> Parts:
 @cache
 def make(cfg: Config) -> Algorithm:
     td3 = member(cfg)
-    update, probe = updates(parts(cfg))
+    own = parts(cfg)
 
     def init(key: Array, spec: Spec, hyper: Hyper) -> State:
         return State(td3.init(key, spec), hyper)
@@ -188,8 +188,9 @@ def make(cfg: Config) -> Algorithm:
 
     return Algorithm(
         init=init,
-        update=update,
-        probe=probe,
+        draw=own.draw,
+        update=partial(update, own),
+        probe=partial(probe, own),
         agent=lambda state: td3.agent(state.learner, state.hyper),
         begin=lambda key: (),
         actor=lambda agent, memo: td3.weights(agent),

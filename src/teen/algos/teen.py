@@ -3,7 +3,7 @@ NeurIPS 2023. docs/algos/teen.md sets every equation beside its line here, and s
 """
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import td3
-from .base import Losses, Parts, lane_numbers, saturated_share, updates
+from .base import Losses, Parts, lane_numbers, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def parts(cfg: Config) -> Parts:
 @cache
 def make(cfg: Config) -> Algorithm:
     base = td3.member(cfg.base)
-    update, probe = updates(parts(cfg))
+    own = parts(cfg)
 
     def init(key: Array, spec: Spec, hyper: Hyper) -> State:
         member_key, discriminator_key, lottery = random.split(key, 3)
@@ -234,8 +234,9 @@ def make(cfg: Config) -> Algorithm:
 
     return Algorithm(
         init=init,
-        update=update,
-        probe=probe,
+        draw=own.draw,
+        update=partial(update, own),
+        probe=partial(probe, own),
         agent=agent,
         begin=begin,
         actor=actor,
