@@ -83,7 +83,8 @@ class Program(NamedTuple):
     wander: Callable[..., Any]  # keys, steps -> random actions and their extras, (step, lane, ...)
     actor: Callable[..., PyTree]  # state, memo -> acting weights
     switch: Callable[..., PyTree]  # weights, state, memo, finished -> weights, fresh where finished
-    act: Callable[..., Any]  # weights, memo, obs, keys, step -> actions, extras
+    draw_act: Callable[..., PyTree]  # keys, steps -> noise of exploring actions, (step, lane, ...)
+    act: Callable[..., Any]  # weights, memo, obs, noise -> actions, extras
     store: Callable[..., Learner]  # learner, (step, lane, row) -> learner
     learn: Callable[..., Learner]  # learner, (step, lane, row) -> learner
     probe: Callable[..., dict[str, Array]]  # learner, episodes -> metrics
@@ -122,10 +123,11 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
             finished, actor(state, memo), weights
         )
 
-    def act(
-        weights: PyTree, memo: PyTree, obs: Array, keys: Array, step: Array
-    ) -> tuple[Array, dict[str, Array]]:
-        return vmap(algo.act)(weights, memo, obs, fold(keys, step))
+    def draw_act(keys: Array, steps: Array) -> PyTree:
+        def one(key: Array) -> PyTree:
+            return algo.draw_act(key, layout.spec)
+
+        return vmap(lambda step: vmap(one)(fold(keys, step)))(steps)
 
     def store_one(learner: Learner, packed: Array) -> Learner:
         buffer = replay.insert(learner.buffer, packed[:, : layout.width], learner.env_step)
@@ -172,7 +174,8 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
         wander=jax.jit(wander),
         actor=jax.jit(actor),
         switch=jax.jit(switch),
-        act=jax.jit(act),
+        draw_act=jax.jit(draw_act),
+        act=jax.jit(vmap(algo.act)),
         store=jax.jit(store, donate_argnums=0),
         learn=jax.jit(learn, donate_argnums=0),
         probe=jax.jit(probe),
@@ -222,14 +225,12 @@ def train(
 
     while step < plan.steps and not should_stop():
         guided = step >= plan.warmup
-        if not guided:
-            random_actions, random_extras = _arrays(run.wander(act_keys, step + np.arange(chunk)))
+        # Randomness comes a chunk at a time: many small draws would cost more than the acting itself.
+        draws = _arrays((run.draw_act if guided else run.wander)(act_keys, step + np.arange(chunk)))
         for i in range(chunk):
             obs = lanes.obs
-            if guided:
-                action, extras = _arrays(run.act(weights, memo, obs, act_keys, step + i))
-            else:
-                action, extras = random_actions[i], {name: x[i] for name, x in random_extras.items()}
+            drawn = jax.tree.map(lambda x: x[i], draws)  # noqa: B023
+            action, extras = _arrays(run.act(weights, memo, obs, drawn)) if guided else drawn
             outcome = lanes.step(action)
             finished = outcome.terminated | outcome.truncated
             if finished.any():

@@ -65,7 +65,8 @@ class Algorithm(NamedTuple):
 
     begin: Callable[[Array], PyTree]  # key -> memo: what an episode keeps, such as the acting member
     actor: Callable[[PyTree, PyTree], PyTree]  # agent, memo -> weights: all that acting needs
-    act: Callable[..., tuple[Array, dict[str, Array]]]  # weights, memo, obs, key -> action, extras
+    draw_act: Callable[[Array, Spec], PyTree]  # key, spec -> noise: all randomness of an exploring action
+    act: Callable[..., tuple[Array, dict[str, Array]]]  # weights, memo, obs, noise -> action, extras
     unguided: Callable[[Array], dict[str, Array]]  # key -> extras of a random warm-up action
 
     policy: Callable[[PyTree, PyTree, Array], Array]  # agent, memo, obs -> action without noise

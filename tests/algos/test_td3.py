@@ -76,7 +76,8 @@ def test_exploration_noise_has_the_configured_std_and_stays_in_bounds():
         agent = agent._replace(actor=jax.tree.map(jnp.zeros_like, start().learner.actor))
         weights = algo.actor(agent, ())
         keys = jax.random.split(jax.random.key(1), 4000)
-        actions, _ = jax.vmap(lambda key: algo.act(weights, (), jnp.zeros(3), key))(keys)  # noqa: B023
+        draw = jax.vmap(lambda key: algo.draw_act(key, SPEC))
+        actions, _ = jax.vmap(lambda noise: algo.act(weights, (), jnp.zeros(3), noise))(draw(keys))  # noqa: B023
         if std == 0.1:
             assert actions.std() == pytest.approx(0.1, rel=0.05)
         assert np.abs(actions).max() <= 1

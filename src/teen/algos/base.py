@@ -30,7 +30,8 @@ class Base(NamedTuple):
 
     agent: Callable[[PyTree, PyTree], PyTree]  # member, h -> agent
     weights: Callable[[PyTree], PyTree]  # agent -> the part of it that acting needs
-    act: Callable[[PyTree, Array, Array], Array]  # weights, obs, key -> action with noise
+    draw_act: Callable[[Array, Spec], PyTree]  # key, spec -> noise of one exploring action
+    act: Callable[[PyTree, Array, PyTree], Array]  # weights, obs, noise -> exploring action
     policy: Callable[[PyTree, Array], Array]  # weights, obs -> action without noise
     value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> (batch,)
 

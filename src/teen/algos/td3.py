@@ -127,9 +127,11 @@ def member(cfg: Config) -> Base:
     def agent(m: Member, h: Hyper) -> Agent:
         return Agent(m.actor, m.critics, h.noise)
 
-    def act(a: Agent, obs: Array, key: Array) -> Array:
-        action = nets.actor(a.actor, obs[None])[0]
-        return jnp.clip(action + a.noise * random.normal(key, action.shape), -1, 1)
+    def draw_act(key: Array, spec: Spec) -> Array:
+        return random.normal(key, (spec.action,))
+
+    def act(a: Agent, obs: Array, noise: Array) -> Array:
+        return jnp.clip(policy(a, obs) + a.noise * noise, -1, 1)
 
     def policy(a: Agent, obs: Array) -> Array:
         return nets.actor(a.actor, obs[None])[0]
@@ -141,9 +143,21 @@ def member(cfg: Config) -> Base:
         return all_critics(a.critics, obs, action).mean(0)
 
     return Base(
-        init, draw, next_action, target_q, q, fit_critics, improve, move_targets, agent, weights, act,
-        policy, value,
-    )  # fmt: skip
+        init=init,
+        draw=draw,
+        next_action=next_action,
+        target_q=target_q,
+        q=q,
+        fit_critics=fit_critics,
+        improve=improve,
+        move_targets=move_targets,
+        agent=agent,
+        weights=weights,
+        draw_act=draw_act,
+        act=act,
+        policy=policy,
+        value=value,
+    )
 
 
 class State(NamedTuple):
@@ -183,8 +197,8 @@ def make(cfg: Config) -> Algorithm:
     def init(key: Array, spec: Spec, hyper: Hyper) -> State:
         return State(td3.init(key, spec), hyper)
 
-    def act(weights: Agent, memo: tuple[()], obs: Array, key: Array) -> tuple[Array, dict[str, Array]]:
-        return td3.act(weights, obs, key), {}
+    def act(weights: Agent, memo: tuple[()], obs: Array, noise: Array) -> tuple[Array, dict[str, Array]]:
+        return td3.act(weights, obs, noise), {}
 
     return Algorithm(
         init=init,
@@ -194,6 +208,7 @@ def make(cfg: Config) -> Algorithm:
         agent=lambda state: td3.agent(state.learner, state.hyper),
         begin=lambda key: (),
         actor=lambda agent, memo: td3.weights(agent),
+        draw_act=td3.draw_act,
         act=act,
         unguided=lambda key: {},
         policy=lambda agent, memo, obs: td3.policy(agent, obs),

@@ -218,8 +218,8 @@ def make(cfg: Config) -> Algorithm:
     def actor(agent: Agent, member: Array) -> PyTree:
         return jax.tree.map(lambda leaf: leaf[member], vmap(base.weights)(agent.members))
 
-    def act(weights: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, dict[str, Array]]:
-        return base.act(weights, obs, key), {"z": member[None]}
+    def act(weights: PyTree, member: Array, obs: Array, noise: PyTree) -> tuple[Array, dict[str, Array]]:
+        return base.act(weights, obs, noise), {"z": member[None]}
 
     def policy(agent: Agent, member: Array, obs: Array) -> Array:
         actions = vmap(base.policy, (0, None))(agent.members, obs)  # (member, action)
@@ -240,6 +240,7 @@ def make(cfg: Config) -> Algorithm:
         agent=agent,
         begin=begin,
         actor=actor,
+        draw_act=base.draw_act,
         act=act,
         unguided=lambda key: {"z": -jnp.ones(1)},
         policy=policy,
