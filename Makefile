@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: train test test-full test-learning lint format bench-update clean
 .DEFAULT_GOAL := train
 
-# .venv is rebuilt when the lock file or the package's own metadata change
+# .venv is completed when a lock file or the package's own metadata change
 $(VENV)/ready: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "teen needs Python 3.11 or newer; say make PYTHON=python3.12 for another one" >&2; exit 1; }
@@ -15,11 +15,16 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
+# Tools and every simulator, for the tests: about 1 GB
+$(VENV)/ready-dev: $(VENV)/ready requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@touch $@
+
 train: $(VENV)/ready  ## TEEN on Pendulum-v1, 3 seeds, about two minutes on 2 cores
 	$(BIN)/teen train --algo teen --env Pendulum-v1 --seeds 3 --steps 10000 --n 5 --width 64 \
 	  --warmup 1000 --lr 1e-3 --eval-every 1000
 
-lint: $(VENV)/ready
+lint: $(VENV)/ready-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -30,7 +35,7 @@ test: lint  ## everything that runs on every change
 test-full: lint  ## and what takes longer
 	$(BIN)/python -m pytest
 
-format: $(VENV)/ready
+format: $(VENV)/ready-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

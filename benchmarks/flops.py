@@ -16,9 +16,7 @@ def backward_weights(sizes: tuple[int, ...], batch: int) -> int:
     return forward(sizes, batch) + forward(sizes[1:], batch)
 
 
-def td3(
-    obs: int, action: int, hidden: tuple[int, ...], batch: int, critics: int = 2, delay: int = 2
-) -> float:
+def td3(obs: int, action: int, hidden: tuple[int, ...], batch: int, critics: int = 2, delay: int = 2) -> float:
     actor, critic = (obs, *hidden, action), (obs + action, *hidden, 1)
     target = forward(actor, batch) + critics * forward(critic, batch)
     fit = critics * (forward(critic, batch) + backward_weights(critic, batch))
@@ -26,17 +24,12 @@ def td3(
     return target + fit + improve / delay
 
 
-def teen(
-    obs: int, action: int, hidden: tuple[int, ...], batch: int, n: int = 10, m: int = 2, delay: int = 2
-) -> float:
+def teen(obs: int, action: int, hidden: tuple[int, ...], batch: int, n: int = 10, m: int = 2, delay: int = 2) -> float:
     actor, critic, judge = (obs, *hidden, action), (obs + action, *hidden, 1), (obs + action, *hidden, n)
     target = n * forward(actor, batch) + m * n * forward(critic, batch)
     fit = n * (forward(critic, batch) + backward_weights(critic, batch))
     discriminate = forward(judge, batch) + backward_weights(judge, batch)
     improve = n * (
-        forward(actor, batch)
-        + backward_weights(actor, batch)
-        + 2 * forward(critic, batch)
-        + 2 * forward(judge, batch)
+        forward(actor, batch) + backward_weights(actor, batch) + 2 * forward(critic, batch) + 2 * forward(judge, batch)
     )
     return target + fit + discriminate + improve / delay

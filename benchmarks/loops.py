@@ -34,9 +34,7 @@ def ours(algo: str, env: str, lanes: int, steps: int, sync: int = 10, **settings
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[module.hyper(cfg)] * lanes)
     pools = envs.make(env, lanes), envs.make(env, lanes)
     watch = Stopwatch()
-    engine.train(
-        module.make(static(cfg)), plan, range(lanes), hypers, *pools, watch, lambda: last in watch.times
-    )
+    engine.train(module.make(static(cfg)), plan, range(lanes), hypers, *pools, watch, lambda: last in watch.times)
     return steps / (watch.times[last] - watch.times[last - steps])
 
 

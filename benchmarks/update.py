@@ -85,9 +85,7 @@ def peers(steps: int, rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--lanes", type=int, nargs="*", default=[1])
     parser.add_argument("--steps", type=int, default=1500, help="timed steps of each end-to-end run")

@@ -17,9 +17,7 @@ SPEC = Spec(obs=3, action=2)
 def compiled(parts: base.Parts) -> tuple[base.Parts, Any]:
     """The parts of an update, and the whole of it, each as one compiled function."""
     whole = jax.jit(partial(base.update, parts))
-    return parts._replace(
-        fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)
-    ), whole
+    return parts._replace(fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)), whole
 
 
 def clock(gradient_step: int, env_step: int = 0, episodes: int = 0) -> Clock:

@@ -32,7 +32,7 @@ ALLOWED = {
     "algos": ("spec", "ops", "nets", "settings", "errors", "algos"),
     "envs": ("spec", "errors", "envs"),
     "evaluate.py": ("envs", "spec", "errors"),
-    "engine.py": ("replay", "envs", "evaluate", "spec"),
+    "engine.py": ("replay", "envs", "errors", "evaluate", "spec"),
     "report": ("report",),
 }
 

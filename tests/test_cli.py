@@ -46,11 +46,7 @@ def test_a_run_leaves_what_it_promises(trained):
     assert list(episodes[0]) == ["seed", "step", "policy", "episode", "return", "length"]
     assert [(r["seed"], r["step"], r["policy"], r["episode"]) for r in episodes] == [
         *((s, "30", "mean", e) for s in "01" for e in "01"),
-        *(
-            (s, "60", p, e)
-            for s in "01"
-            for p, e in [("mean", "0"), ("mean", "1"), *((k, "0") for k in "012")]
-        ),
+        *((s, "60", p, e) for s in "01" for p, e in [("mean", "0"), ("mean", "1"), *((k, "0") for k in "012")]),
     ]
     assert all(r["length"] == "40" for r in episodes)
     metrics = rows(trained / "train.csv")

@@ -86,9 +86,7 @@ def test_settings_and_their_defaults_are_listed(page):
         for name, default, lane, _ in table(page, "setting", "default", "lane", "what it does")
     }
     config = algos.find(page.stem).Config()
-    assert listed == {
-        leaf.name: (str(leaf.value), "lane" if leaf.per_lane else "") for leaf in leaves(config)
-    }
+    assert listed == {leaf.name: (str(leaf.value), "lane" if leaf.per_lane else "") for leaf in leaves(config)}
 
 
 @every_page

@@ -1,5 +1,9 @@
 """The loop, seen through what it stores and reports."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,7 +49,8 @@ def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, sh
         stacked = stacked._replace(alpha=jnp.array(alphas))
     pools = envs.make(env, len(seeds)), envs.make(env, len(seeds) * 3)
     listener = Listener()
-    learner, step = engine.train(algo, plan, seeds, stacked, *pools, listener, should_stop)
+    learner, step, fault = engine.train(algo, plan, seeds, stacked, *pools, listener, should_stop)
+    assert fault is None
     layout = replay.Layout(pools[0].spec, algo.extras)
     rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in learner.buffer]
     return learner, rows, listener
@@ -174,9 +179,7 @@ def test_training_stops_when_asked():
 def test_every_program_is_compiled_once(counter):
     algo = teen.make(TEEN)
     program = engine.program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch)
-    sizes = {
-        name: getattr(program, name)._cache_size() for name in ("act", "store", "learn", "probe", "actor")
-    }
+    sizes = {name: getattr(program, name)._cache_size() for name in ("act", "store", "learn", "probe", "actor")}
     run([7, 9])
     assert sizes == {name: getattr(program, name)._cache_size() for name in sizes}
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
@@ -199,3 +202,25 @@ def test_how_old_the_acting_weights_are(sync, age):
     by_hand = np.tanh(nets.mlp(weights.actor, rows[0].obs[50:51]))
     np.testing.assert_allclose(rows[0].action[50], by_hand[0], rtol=1e-5)
     assert not np.allclose(rows[0].action[50], rows[0].action[49])
+
+
+SECOND_DEVICE = """
+import jax
+jax.config.update("jax_default_device", jax.devices("cpu")[1])
+from tests.test_engine import run
+learner, rows, listener = run([7, 9])
+assert learner.buffer.device == jax.devices("cpu")[1]
+print(listener.episodes[60][1][0].score, float(learner.state.members.actor[0].weight.sum()))
+"""
+
+
+def test_the_learner_may_live_on_another_device_than_the_host(counter):
+    """As with a GPU: acting on one device, learning on another, gives what one device gives."""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": "src:."}
+    done = subprocess.run(
+        [sys.executable, "-c", SECOND_DEVICE], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    score, total = map(float, done.stdout.split())
+    assert score == counter[2].episodes[60][1][0].score
+    assert total == pytest.approx(float(counter[0].state.members.actor[0].weight.sum()), rel=1e-4)

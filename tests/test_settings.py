@@ -68,9 +68,7 @@ def test_wrong_values_name_the_flag(values, message):
 
 
 def test_lists_of_per_lane_numbers_become_variants():
-    job = config.resolve(
-        {"env": "Pendulum-v1", "seeds": "2", "alpha": [0, "0.2"], "lr": [1e-3, 1e-4], "n": 4}
-    )
+    job = config.resolve({"env": "Pendulum-v1", "seeds": "2", "alpha": [0, "0.2"], "lr": [1e-3, 1e-4], "n": 4})
     assert [v.name for v in job.variants] == [
         "alpha=0,lr=0.001",
         "alpha=0,lr=0.0001",

@@ -1,5 +1,6 @@
 """Small environments with known answers. Named to the command as `tests.toys:PointMass-v0`, for example."""
 
+import time
 from typing import Any
 
 import gymnasium
@@ -84,3 +85,39 @@ gymnasium.register("Counter-v0", Counter, max_episode_steps=5)
 gymnasium.register("Composite-v0", Composite, max_episode_steps=5)
 gymnasium.register("Image-v0", Image, max_episode_steps=5)
 gymnasium.register("Unbounded-v0", Unbounded, max_episode_steps=5)
+
+
+class Faulty(PointMass):
+    """Fails in the way its name says, from the given step of the copy with an odd seed on."""
+
+    def __init__(self, how: str, step: int = 25):
+        self.how, self.at, self.taken = how, step, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        if seed is not None:
+            self.odd = seed % 2 == 1
+        return super().reset(seed=seed)
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        obs, reward, *rest = super().step(action)
+        self.taken += 1
+        if self.odd and self.taken >= self.at:
+            if self.how == "raises":
+                raise RuntimeError("the robot\nfell over")
+            if self.how == "hangs":
+                time.sleep(3600)
+            if self.how == "spins":
+                while True:
+                    pass
+            if self.how == "nan-reward":
+                reward = float("nan")
+            if self.how == "nan-obs":
+                obs = obs * np.nan
+            if self.how == "wrong-shape":
+                obs = np.zeros(3)
+        return obs, reward, *rest
+
+
+FAULTS = ("raises", "hangs", "spins", "nan-reward", "nan-obs", "wrong-shape")
+for fault in FAULTS:
+    gymnasium.register(f"Faulty-{fault}-v0", Faulty, max_episode_steps=10, kwargs={"how": fault})

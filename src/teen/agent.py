@@ -20,7 +20,7 @@ from . import algos, config, envs
 from .envs import Envs
 from .errors import UserError
 from .evaluate import Episode, copies_needed, evaluate
-from .settings import flat, replace, static
+from .settings import flat, replace
 from .spec import PyTree, Spec
 
 FORMAT = 1
@@ -37,12 +37,10 @@ def save(folder: Path, agents: PyTree, run: config.Run, algo_config: Any, spec: 
     folder.mkdir(exist_ok=True)
     card = {
         "format": FORMAT,
-        "algo": run.algo,
-        "env": run.env,
-        "seeds": list(run.seeds),
         "step": step,
         "obs": spec.obs,
         "action": spec.action,
+        "run": flat(run),
         "config": flat(algo_config),
         "versions": config.versions(),
     }
@@ -65,12 +63,9 @@ class Agent:
     """
 
     def __init__(self, run: config.Run, algo_config: Any, step: int, agents: PyTree):
-        module = algos.find(run.algo)
         self.run, self.config, self.step, self.agents = run, algo_config, step, agents
-        self.algo = module.make(static(algo_config))
-        self._one = jax.jit(
-            lambda agent, memo, obs: vmap(self.algo.policy, (None, None, 0))(agent, memo, obs)
-        )
+        self.algo = algos.build(run.algo, algo_config, run.normalise_obs)
+        self._one = jax.jit(lambda agent, memo, obs: vmap(self.algo.policy, (None, None, 0))(agent, memo, obs))
         self._env: Envs | None = None
 
     @property
@@ -79,7 +74,7 @@ class Agent:
 
     def predict(self, obs: Any, seed: int | None = None) -> np.ndarray:
         """The action without noise for an observation of the environment, or for a batch of flat ones."""
-        self._env = self._env or envs.make(self.run.env, 1)
+        self._env = self._env or envs.make(self.run.env, 1, "auto")
         if seed is not None and seed not in self.seeds:
             raise UserError(f"this agent has seeds {list(self.seeds)}, not {seed}")
         lane = 0 if seed is None else self.seeds.index(seed)
@@ -92,12 +87,12 @@ class Agent:
 
     def evaluate(self, episodes: int = 10, seed: int = 0, members: bool = False) -> list[Episode]:
         """Fresh episodes of every seed's policy. `seed` chooses other starts."""
-        copies = (
-            copies_needed(self.algo, len(self.seeds), episodes) if members else len(self.seeds) * episodes
-        )
-        pool = envs.make(self.run.env, copies)
+        copies = copies_needed(self.algo, len(self.seeds), episodes) if members else len(self.seeds) * episodes
+        # Another machine may lack the backend of the training: both give the same task.
+        pool = envs.make(self.run.env, copies, "auto", self.run.action_repeat)
         try:
-            rows = evaluate(self.algo, self.agents, pool, self.seeds, 2**31 + seed, episodes, members)
+            with envs.Watchdog(self.run.env_timeout, [pool]):
+                rows = evaluate(self.algo, self.agents, pool, self.seeds, 2**31 + seed, episodes, members)
         finally:
             pool.close()
         return [row._replace(step=self.step) for lane in rows for row in lane]
@@ -120,15 +115,15 @@ def load(path: str | Path) -> Agent:
     try:
         if card["format"] != FORMAT:
             raise UserError(f"the agent in {folder} has format {card['format']}; this version reads {FORMAT}")
-        module = algos.find(card["algo"])
+        seeds = config.parse_seeds(card["run"]["seeds"])
+        run = replace(config.Run(), {**card["run"], "seeds": seeds})
+        module = algos.find(run.algo)
         algo_config = replace(module.Config(), card["config"])
-        run = replace(config.Run(), {"algo": card["algo"], "env": card["env"]})
-        run = replace(run, {"seeds": config.parse_seeds(card["seeds"])})
         spec, step = Spec(int(card["obs"]), int(card["action"])), int(card["step"])
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"the agent in {folder} is damaged: agent.json lacks or garbles {error}") from None
 
-    algo = module.make(static(algo_config))
+    algo = algos.build(run.algo, algo_config, run.normalise_obs)
 
     def template(key: jax.Array) -> PyTree:
         return algo.agent(algo.init(key, spec, module.hyper(algo_config)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
-from .errors import UserError
+from .errors import EnvironmentFault, UserError
 from .settings import Leaf, leaves
 
 USAGE = """\
@@ -16,6 +16,7 @@ usage: teen COMMAND [options]
   teen train --algo teen --env HalfCheetah-v5 --seeds 10 --out runs/cheetah
   teen train --config runs/cheetah/config.toml     the same run again
   teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
+  teen envs                                        what can be trained on here
 
 teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
 
@@ -49,7 +50,7 @@ def _numbers(text: str) -> Any:
 
 def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     """The config file's settings with the flags' on top, and the output folder."""
-    from . import algos, config
+    from . import algos, config, presets
 
     first = Parser(prog="teen train", add_help=False, allow_abbrev=False)
     first.add_argument("--algo")
@@ -60,12 +61,9 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
 
     parser = Parser(prog="teen train", allow_abbrev=False, description="Train all seeds in one program.")
     files = parser.add_argument_group("files")
-    files.add_argument(
-        "--config", type=Path, default=None, help="take settings from a TOML file; flags override it"
-    )
-    files.add_argument(
-        "--out", type=Path, default=None, help="new folder for the run (default runs/ALGO-ENV-k)"
-    )
+    files.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
+    files.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
+    files.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
     run = parser.add_argument_group("run")
     for leaf in leaves(config.Run()):
         _add(run, leaf)
@@ -78,7 +76,7 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     flags = vars(parser.parse_args(arguments))
     out = flags.pop("out")
     del flags["config"]
-    return {**values, **flags}, out
+    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out
 
 
 def train(arguments: list[str]) -> int:
@@ -100,9 +98,7 @@ def evaluate(arguments: list[str]) -> int:
         prog="teen eval", allow_abbrev=False, description="Fresh episodes of a trained agent, without noise."
     )
     parser.add_argument("run", type=Path, help="a run directory")
-    parser.add_argument(
-        "--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)"
-    )
+    parser.add_argument("--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     parser.add_argument("--members", action="store_true", help="also one episode of each member")
     flags = parser.parse_args(arguments)
@@ -143,7 +139,36 @@ def _print_table(title: str, episodes: list[Any]) -> None:
     Console(width=None if sys.stdout.isatty() else 100).print(table)
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"train": train, "eval": evaluate}
+def list_envs(arguments: list[str]) -> int:
+    parser = Parser(prog="teen envs", allow_abbrev=False, description="The tasks that can be trained on here.")
+    parser.add_argument("filter", nargs="?", default="", help="show only names that contain this")
+    flags = parser.parse_args(arguments)
+    from rich.console import Console
+    from rich.table import Table
+
+    from .envs import catalogue
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column, side in (
+        ("task", "left"),
+        ("obs", "right"),
+        ("action", "right"),
+        ("backends", "left"),
+        ("paper", "left"),
+    ):
+        table.add_column(column, justify="left" if side == "left" else "right", no_wrap=True)
+    tasks = catalogue.tasks(flags.filter)
+    if not tasks:
+        raise UserError(f"no task here has {flags.filter!r} in its name")
+    for task in tasks:
+        table.add_row(task.name, str(task.spec.obs), str(task.spec.action), ", ".join(task.backends), task.paper)
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    for missing in catalogue.missing():
+        print(missing, file=sys.stderr)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {"train": train, "eval": evaluate, "envs": list_envs}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -164,3 +189,6 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"teen: {error}", file=sys.stderr)
         return 2
+    except EnvironmentFault as fault:
+        print(f"teen: {fault}", file=sys.stderr)
+        return 3

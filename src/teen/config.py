@@ -4,16 +4,18 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 from typing import Any, NamedTuple
 
 import tomli_w
 
-from . import algos
+from . import algos, presets
 from .engine import Plan
+from .envs import Backend
 from .errors import UserError
 from .settings import flat, leaves, replace, setting, variants
 
@@ -23,9 +25,12 @@ class Run:
     """The settings that do not depend on the algorithm."""
 
     algo: str = setting("teen", f"{', '.join(algos.NAMES)}, or a module of your own")
-    env: str = setting("", "Gymnasium id, or package.module:Id for one of your own")
+    env: str = setting("", "Gymnasium id, dm_control/domain-task, or package.module:Id of your own")
+    backend: Backend = setting("auto", "who steps the environments; auto: EnvPool where it offers the task")
     seeds: tuple[int, ...] = setting((0,), "10: seeds 0-9; 3,5,8: these; 7,: just 7; 10-19: a range")
-    steps: int = setting(1_000_000, "environment steps of each seed", "TEEN §5", low=1)
+    steps: int = setting(
+        1_000_000, "decisions of each seed: environment steps, but for action repeat", "TEEN §5", low=1
+    )
     warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0)
     batch: int = setting(256, "transitions in a gradient step", "TD3", low=1)
     buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1)
@@ -34,9 +39,12 @@ class Run:
     members_every: int = setting(50_000, "steps between evaluations of each member", "ours", low=1)
     log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
 
-    sync: int = setting(
-        10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1
-    )
+    sync: int = setting(10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1)
+
+    action_repeat: int = setting(1, "environment steps for which an action is held", "TEEN App. B", low=1)
+    reward_scale: float = setting(1.0, "factor on training rewards; evaluation shows the environment's own", "ours")
+    normalise_obs: bool = setting(False, "shift and scale observations by running statistics", "ours")
+    env_timeout: float = setting(60.0, "seconds after which a step counts as hung", "ours", above=0)
 
     def plan(self) -> Plan:
         return Plan(**{name: getattr(self, name) for name in Plan._fields})
@@ -80,7 +88,7 @@ def parse_seeds(text: Any) -> tuple[int, ...]:
 
 def resolve(values: Mapping[str, Any]) -> Job:
     """Flat settings, as flags or TOML keys give them, to a checked job."""
-    values = dict(values)
+    values = presets.applied(dict(values))
     module = algos.find(values.get("algo", Run.algo))
     config = module.Config()
     known = [leaf.name for part in (Run(), config) for leaf in leaves(part)]
@@ -113,8 +121,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    packages = ["jax", "gymnasium", "mujoco"]
-    return {"python": python_version(), **{name: version(name) for name in packages}, "teen": own_version()}
+    """Of everything that may change a result. EnvPool, where it is installed, brings a MuJoCo of its own."""
+    found = {"python": python_version()}
+    for name in ("jax", "gymnasium", "mujoco", "envpool"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return {**found, "teen": own_version()}
 
 
 def own_version() -> str:
@@ -125,7 +137,5 @@ def own_version() -> str:
 
 def dump(run: Run, config: Any) -> str:
     """The text of config.toml: settings by their flag's name, and the versions they ran with."""
-    settings = {
-        name: list(v) if isinstance(v, tuple) else v for name, v in {**flat(run), **flat(config)}.items()
-    }
+    settings = {name: list(v) if isinstance(v, tuple) else v for name, v in {**flat(run), **flat(config)}.items()}
     return tomli_w.dumps({**settings, "versions": versions()})

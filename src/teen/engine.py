@@ -18,6 +18,7 @@ from jax import Array, lax, random, vmap
 
 from . import replay
 from .envs import Envs, Lanes
+from .errors import EnvironmentFault
 from .evaluate import Episode, evaluate
 from .spec import Algorithm, Batch, Clock, PyTree
 
@@ -100,9 +101,7 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
         return vmap(random.fold_in, (0, None))(random.wrap_key_data(keys), number)
 
     def begin(keys: Array, episodes: Array) -> PyTree:
-        return vmap(lambda key, episode: algo.begin(random.fold_in(key, episode)))(
-            random.wrap_key_data(keys), episodes
-        )
+        return vmap(lambda key, episode: algo.begin(random.fold_in(key, episode)))(random.wrap_key_data(keys), episodes)
 
     def wander(keys: Array, steps: Array) -> tuple[Array, dict[str, Array]]:
         """Uniform random actions, with the extras of a step that no policy took."""
@@ -198,7 +197,7 @@ def start(
         gradient_step=jnp.array(0),
     )
     # Committed to its device from the start: an uncommitted argument would compile everything twice.
-    return compiled, jax.device_put(learner, jax.devices()[0]), streams
+    return compiled, jax.device_put(learner, jnp.zeros(()).device), streams
 
 
 def train(
@@ -210,57 +209,62 @@ def train(
     eval_envs: Envs,
     log: Log,
     should_stop: Callable[[], bool] = lambda: False,
-) -> tuple[Learner, int]:
-    """Trains all lanes; returns the learner and the steps taken, fewer than planned when told to stop."""
+    reward_scale: float = 1.0,
+) -> tuple[Learner, int, EnvironmentFault | None]:
+    """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
+
+    Returns the learner, the steps it has learnt, and the fault if there was one.
+    """
     layout = replay.Layout(envs.spec, algo.extras)
     run, learner, streams = start(algo, layout, plan, seeds, hypers)
     host = jax.devices("cpu")[0]
     act_keys, member_keys = jax.device_put((streams.act, streams.member), host)
-    lanes = Lanes(envs, seeds)
-    memo = run.begin(member_keys, lanes.episodes)
+    lanes = Lanes(envs, seeds, reward_scale)
+    memo = _arrays(run.begin(member_keys, lanes.episodes))
     weights = jax.device_put(run.actor(learner.state, memo), host)
     chunk = plan.chunk
-    packed = np.empty((chunk, len(seeds), layout.width + 1), np.float32)
     step = 0
 
-    while step < plan.steps and not should_stop():
-        guided = step >= plan.warmup
-        # Randomness comes a chunk at a time: many small draws would cost more than the acting itself.
-        draws = _arrays((run.draw_act if guided else run.wander)(act_keys, step + np.arange(chunk)))
-        for i in range(chunk):
-            obs = lanes.obs
-            drawn = jax.tree.map(lambda x: x[i], draws)  # noqa: B023
-            action, extras = _arrays(run.act(weights, memo, obs, drawn)) if guided else drawn
-            outcome = lanes.step(action)
-            finished = outcome.terminated | outcome.truncated
-            if finished.any():
-                memo = run.begin(member_keys, lanes.episodes)
-                fresh = run.switch(
-                    jax.device_put(weights, learner.env_step.device), learner.state, memo, finished
-                )
-                weights = jax.device_put(fresh, host)
-            row = (obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
-            packed[i, :, :-1] = layout.pack(*row)
-            packed[i, :, -1] = lanes.episodes
-        step += chunk
+    try:
+        while step < plan.steps and not should_stop():
+            guided = step >= plan.warmup
+            packed = np.empty((chunk, len(seeds), layout.width + 1), np.float32)
+            # Randomness comes a chunk at a time: many small draws would cost more than the acting itself.
+            draws = _arrays((run.draw_act if guided else run.wander)(act_keys, step + np.arange(chunk)))
+            for i in range(chunk):
+                obs = lanes.obs
+                drawn = jax.tree.map(lambda x: x[i], draws)  # noqa: B023
+                action, extras = _arrays(run.act(weights, memo, obs, drawn)) if guided else drawn
+                outcome = lanes.step(action)
+                finished = outcome.terminated | outcome.truncated
+                if finished.any():
+                    memo = _arrays(run.begin(member_keys, lanes.episodes))
+                    fresh = run.switch(jax.device_put(weights, learner.env_step.device), learner.state, memo, finished)
+                    weights = jax.device_put(fresh, host)
+                row = (obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
+                packed[i, :, :-1] = layout.pack(*row)
+                packed[i, :, -1] = lanes.episodes
+            step += chunk
 
-        if not guided:
-            learner = run.store(learner, packed)
-        elif chunk == 1:  # the exact interleaving: act on what was learnt from the last step
-            learner = run.learn(learner, packed)
-            weights = jax.device_put(run.actor(learner.state, memo), host)
-        else:  # weights are those before this chunk, which is learnt while the next one is collected
-            weights = jax.device_put(run.actor(learner.state, memo), host)
-            learner = run.learn(learner, packed.copy())
+            if not guided:
+                learner = run.store(learner, packed)
+            elif chunk == 1:  # the exact interleaving: act on what was learnt from the last step
+                learner = run.learn(learner, packed)
+                weights = jax.device_put(run.actor(learner.state, memo), host)
+            else:  # weights are those before this chunk, which is learnt while the next one is collected
+                weights = jax.device_put(run.actor(learner.state, memo), host)
+                learner = run.learn(learner, packed)
 
-        if step > plan.warmup and step % plan.log_every == 0:
-            log.trained(step, _arrays(run.probe(learner, lanes.episodes)))
-        if step % plan.eval_every == 0 or step == plan.steps:
-            members = step % plan.members_every == 0 or step == plan.steps
-            agents = jax.device_put(run.agents(learner.state), host)
-            log.evaluated(step, evaluate(algo, agents, eval_envs, seeds, step, plan.eval_episodes, members))
-        log.stepped(step)
-    return learner, step
+            if step > plan.warmup and step % plan.log_every == 0:
+                log.trained(step, _arrays(run.probe(learner, lanes.episodes)))
+            if step % plan.eval_every == 0 or step == plan.steps:
+                members = step % plan.members_every == 0 or step == plan.steps
+                agents = jax.device_put(run.agents(learner.state), host)
+                log.evaluated(step, evaluate(algo, agents, eval_envs, seeds, step, plan.eval_episodes, members))
+            log.stepped(step)
+    except EnvironmentFault as fault:
+        return learner, step, fault
+    return learner, step, None
 
 
 def _arrays(tree: PyTree) -> Any:

@@ -1,5 +1,24 @@
-"""What goes wrong because of something the user can mend."""
+"""What goes wrong outside the code: a user's mistake, or an environment's."""
+
+import re
 
 
 class UserError(ValueError):
-    """Shown by the command as one line on standard error, with exit code 2 and no traceback."""
+    """Something the user can mend. One line on standard error, exit code 2, no traceback."""
+
+
+class CopyFault(Exception):
+    """One copy of an environment failed: which one, and how."""
+
+    def __init__(self, copy: int | None, reason: str):
+        super().__init__(reason)
+        self.copy, self.reason = copy, reason
+
+
+class EnvironmentFault(RuntimeError):
+    """An environment failed during a run: says which, in which lane, of which seed, at which step. Exit code 3."""
+
+
+def one_line(error: Exception) -> str:
+    """An error's message without colours and line breaks."""
+    return " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).replace("`", "").split())

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax import Array, random, vmap
 
-from .envs import Envs
+from .envs import Envs, checked_step, naming
 from .errors import UserError
 from .spec import Algorithm, PyTree
 
@@ -28,30 +28,41 @@ class Episode(NamedTuple):
 
 
 def rollout(
-    envs: Envs, policy: Callable[[np.ndarray], np.ndarray], seeds: np.ndarray
+    envs: Envs, policy: Callable[[np.ndarray], np.ndarray], lane_seeds: Sequence[int], starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One episode per entry of `seeds`, whatever its shape, all stepped together: returns, lengths.
+    """One episode per entry of `starts`, (lane, episode) start seeds, all stepped together: returns, lengths.
 
-    `policy` maps (*shape, obs) to (*shape, action). Rows that have finished keep their last observation, so
-    that shapes stay the same.
+    `policy` maps (lane, episode, obs) to (lane, episode, action). Rows that have finished keep their last
+    observation, so that shapes stay the same. Each lane has a block of copies to itself, so that what it draws from
+    their random streams does not depend on its neighbours.
     """
-    count = seeds.size
-    obs = envs.reset(range(count), seeds.ravel().tolist())
-    scores, lengths = np.zeros(count), np.zeros(count, int)
-    running = np.arange(count)
-    while running.size:
-        actions = policy(obs.reshape(*seeds.shape, -1)).reshape(count, -1)
-        next_obs, reward, terminated, truncated = envs.step(running.tolist(), actions[running])
+    lanes, episodes = starts.shape
+    block = len(envs) // lanes
+    copies = (np.arange(lanes)[:, None] * block + np.arange(episodes)[None]).ravel()
+
+    def who(copy: int) -> tuple[int, int]:
+        return copy // block, lane_seeds[copy // block]
+
+    with naming(envs, who, "an evaluation's start"):
+        obs = envs.reset(copies.tolist(), starts.ravel().tolist())
+    scores, lengths = np.zeros(copies.size), np.zeros(copies.size, int)
+    running = np.arange(copies.size)
+    for step in range(1, LONGEST_EPISODE + 1):
+        actions = policy(obs.reshape(lanes, episodes, -1)).reshape(copies.size, -1)
+        with naming(envs, who, f"step {step} of an evaluation"):
+            next_obs, reward, terminated, truncated = checked_step(envs, copies[running].tolist(), actions[running])
         obs[running] = next_obs
         scores[running] += reward
         lengths[running] += 1
         running = running[~(terminated | truncated)]
-        if lengths.max() >= LONGEST_EPISODE:
-            raise UserError(
-                f"an evaluation episode ran {LONGEST_EPISODE} steps without an end: "
-                "register the environment with max_episode_steps"
-            )
-    return scores.reshape(seeds.shape), lengths.reshape(seeds.shape)
+        if not running.size:
+            break
+    else:
+        raise UserError(
+            f"an evaluation episode of {envs.name} ran {LONGEST_EPISODE} steps without an end: "
+            "register the environment with max_episode_steps"
+        )
+    return scores.reshape(starts.shape), lengths.reshape(starts.shape)
 
 
 @cache
@@ -66,11 +77,7 @@ def _programs(algo: Algorithm) -> tuple[Callable[..., Array], Callable[..., Arra
 def episode_seeds(seeds: Sequence[int], step: int, policies: Sequence[int], episodes: int) -> np.ndarray:
     """(lane, policy × episode) start seeds that depend on nothing but these numbers."""
     rows = [
-        [
-            np.random.SeedSequence([seed, step, p, e]).generate_state(1)[0]
-            for p in policies
-            for e in range(episodes)
-        ]
+        [np.random.SeedSequence([seed, step, p, e]).generate_state(1)[0] for p in policies for e in range(episodes)]
         for seed in seeds
     ]
     return np.array(rows, np.uint32) >> 1  # some simulators take 31-bit seeds only
@@ -89,17 +96,14 @@ def evaluate(
     headline, each_member, begin = _programs(algo)
     starts = episode_seeds(seeds, step, [0], episodes)
     memos = begin(starts)
-    scores, lengths = rollout(envs, lambda obs: np.asarray(headline(agents, memos, obs)), starts)
+    scores, lengths = rollout(envs, lambda obs: np.asarray(headline(agents, memos, obs)), seeds, starts)
     rows = [
-        [
-            Episode(seed, step, HEADLINE, e, float(score), int(length))
-            for e, (score, length) in enumerate(lane)
-        ]
+        [Episode(seed, step, HEADLINE, e, float(score), int(length)) for e, (score, length) in enumerate(lane)]
         for seed, lane in zip(seeds, np.stack([scores, lengths], -1), strict=True)
     ]
     if members and algo.members:
         starts = episode_seeds(seeds, step, range(1, algo.size + 1), 1)
-        scores, lengths = rollout(envs, lambda obs: np.asarray(each_member(agents, obs)), starts)
+        scores, lengths = rollout(envs, lambda obs: np.asarray(each_member(agents, obs)), seeds, starts)
         for own, seed, lane in zip(rows, seeds, np.stack([scores, lengths], -1), strict=True):
             own += [Episode(seed, step, str(k), 0, float(s), int(n)) for k, (s, n) in enumerate(lane)]
     return rows

@@ -48,9 +48,7 @@ class Layout(NamedTuple):
         edges = np.cumsum(self.widths)[:-1].tolist()
         obs, action, reward, terminated, next_obs, *extras = jnp.split(rows, edges, axis=-1)
         names = (name for name, _ in self.extras)
-        return Batch(
-            obs, action, reward[:, 0], terminated[:, 0], next_obs, dict(zip(names, extras, strict=True)), age
-        )
+        return Batch(obs, action, reward[:, 0], terminated[:, 0], next_obs, dict(zip(names, extras, strict=True)), age)
 
 
 def insert(buffer: Array, row: Array, stored: Array) -> Array:

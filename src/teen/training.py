@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +16,10 @@ import numpy as np
 from . import algos, config, engine, envs, rundir
 from .agent import Agent
 from .config import Job
+from .errors import EnvironmentFault
 from .evaluate import Episode, copies_needed
 from .progress import Progress
-from .settings import static
+from .settings import replace
 from .spec import PyTree
 
 
@@ -84,27 +86,37 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
 
 def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     """Trains every lane of a job. Nothing is written before everything that can be wrong was checked."""
+    backend, slower = envs.choose_backend(job.run.env, job.run.backend)
+    job = job._replace(run=replace(job.run, {"backend": backend}))
     module = algos.find(job.run.algo)
-    algo = module.make(static(job.variants[0].config))
+    algo = algos.build(job.run.algo, job.variants[0].config, job.run.normalise_obs)
     seeds, plan = job.lane_seeds, job.run.plan()
-    training = envs.make(job.run.env, len(seeds))
-    evaluation = envs.make(job.run.env, copies_needed(algo, len(seeds), plan.eval_episodes))
+    make_envs = partial(envs.make, job.run.env, backend=backend, action_repeat=job.run.action_repeat)
+    training = make_envs(len(seeds))
+    evaluation = make_envs(copies_needed(algo, len(seeds), plan.eval_episodes))
     parent = rundir.choose(out, job.run)
     folders = [rundir.RunDir(parent / v.name, job.run, v.config) for v in job.variants]
     if show:
-        for notice in {n: None for v in job.variants for n in getattr(v.config, "notices", list)()}:
+        own = [notice for v in job.variants for notice in getattr(v.config, "notices", list)()]
+        for notice in dict.fromkeys(filter(None, [slower, *own])):
             print(f"notice: {notice}", file=sys.stderr)
 
     hypers = [module.hyper(v.config) for v in job.variants for _ in job.run.seeds]
     stacked = jax.tree.map(lambda *numbers: jnp.stack(numbers), *hypers)
     names = [f"{v.name} seed {seed}".strip() for v in job.variants for seed in job.run.seeds]
+    watchdog = envs.Watchdog(job.run.env_timeout, [training, evaluation])
     with Progress(plan.steps, names, show) as progress, stop_requests() as should_stop:
         recorder = Recorder(job, folders, progress)
-        learner, step = engine.train(algo, plan, seeds, stacked, training, evaluation, recorder, should_stop)
+        with watchdog:
+            learner, step, fault = engine.train(
+                algo, plan, seeds, stacked, training, evaluation, recorder, should_stop, job.run.reward_scale
+            )
         agents = _split_agents(job, algo.agent, learner.state, step)
         for folder, agent in zip(folders, agents, strict=True):
             folder.save_agent(agent.agents, training.spec, step)
             folder.draw()
+    if fault:
+        raise EnvironmentFault(f"{fault}; logs are kept, and the agent after {step} steps is saved") from fault
     training.close()
     evaluation.close()
     return Outcome([f.path for f in folders], agents, recorder.last, step, step < plan.steps)

@@ -82,9 +82,7 @@ def chosen_member(cfg, state, now):
     flat = flat._replace(hyper=flat.hyper._replace(alpha=jnp.ones_like(flat.hyper.alpha)))
     wide = flat._replace(hyper=flat.hyper._replace(epsilon=jnp.full_like(flat.hyper.epsilon, 1e-6)))
     after, _ = compiled(teen.parts(cfg))[0].improve(wide, random_batch(ROWS, N), now, noise_of(cfg, 0))
-    moved = jax.vmap(lambda a, b: jnp.abs(a - b).max())(
-        after.members.actor[0].weight, state.members.actor[0].weight
-    )
+    moved = jax.vmap(lambda a, b: jnp.abs(a - b).max())(after.members.actor[0].weight, state.members.actor[0].weight)
     return int(np.argmax(moved))
 
 
@@ -130,9 +128,7 @@ def test_regulariser_makes_the_selected_member_more_recognisable_and_moves_no_ot
     assert gain[selected] > 1e-6
     assert all(gain[k] == 0 for k in range(N) if k != selected)
     others = [k for k in range(N) if k != selected]
-    for new, old in zip(
-        jax.tree.leaves(after.members.actor), jax.tree.leaves(state.members.actor), strict=True
-    ):
+    for new, old in zip(jax.tree.leaves(after.members.actor), jax.tree.leaves(state.members.actor), strict=True):
         np.testing.assert_array_equal(new[jnp.array(others)], old[jnp.array(others)])
 
 
@@ -146,9 +142,7 @@ def test_regulariser_has_no_gradient_outside_the_clip(shift):
         discriminator = (*state.discriminator[:-1], last._replace(bias=last.bias.at[k].add(shift)))
         members = state.members._replace(critics=zeros(state.members.critics))
         state = state._replace(members=members, discriminator=discriminator)
-        after, _ = compiled(teen.parts(cfg))[0].improve(
-            state, random_batch(ROWS, N), clock(2), noise_of(cfg, 0)
-        )
+        after, _ = compiled(teen.parts(cfg))[0].improve(state, random_batch(ROWS, N), clock(2), noise_of(cfg, 0))
         member = jax.tree.map(lambda x: x[k], (after.members.actor, state.members.actor))  # noqa: B023
         assert not any(differ(*member))
 
@@ -206,8 +200,7 @@ def test_evaluated_policies():
         actions.append(nets.actor(actor, obs[None])[0])
     actions = jnp.stack(actions)
     mean, mixture, vote = (
-        teen.make(config(evaluate=how)).policy(agent, jnp.array(2), obs)
-        for how in ("mean", "mixture", "vote")
+        teen.make(config(evaluate=how)).policy(agent, jnp.array(2), obs) for how in ("mean", "mixture", "vote")
     )
     np.testing.assert_allclose(mean, actions.mean(0), rtol=1e-6)
     np.testing.assert_allclose(mixture, actions[2], rtol=1e-6)

@@ -38,9 +38,7 @@ def test_every_tick_is_one_true_transition_and_the_last_observation_is_kept():
         assert (before[:, 0] == [7, 9]).all()
         np.testing.assert_array_equal(step.next_obs[:, 1], before[:, 1] + 1)
         np.testing.assert_array_equal(step.reward, step.next_obs[:, 1])
-        seen.append(
-            (before[0, 1], step.next_obs[0, 1], step.terminated[0], step.truncated[0], step.obs[0, 1])
-        )
+        seen.append((before[0, 1], step.next_obs[0, 1], step.terminated[0], step.truncated[0], step.obs[0, 1]))
     assert seen == [
         (0, 1, False, False, 1),
         (1, 2, False, False, 2),
@@ -58,8 +56,8 @@ def test_a_lane_steps_as_gymnasium_does_by_hand_whatever_its_neighbours():
     """HalfCheetah-v5 of seed 5, alone and as the last of three, against gymnasium stepped directly."""
     rng = np.random.default_rng(0)
     actions = rng.uniform(-1, 1, (30, 1, 6)).astype(np.float32)
-    alone = Lanes(envs.make("HalfCheetah-v5", 1), [5])
-    among = Lanes(envs.make("HalfCheetah-v5", 3), [3, 4, 5])
+    alone = Lanes(envs.make("HalfCheetah-v5", 1, "gymnasium"), [5])
+    among = Lanes(envs.make("HalfCheetah-v5", 3, "gymnasium"), [3, 4, 5])
     by_hand = gymnasium.make("HalfCheetah-v5")
     obs, _ = by_hand.reset(seed=5)
     for action in actions:
@@ -79,7 +77,7 @@ def test_a_lane_steps_as_gymnasium_does_by_hand_whatever_its_neighbours():
         ("tests.toys:Unbounded-v0", "unbounded actions"),
         ("tests.toys:Image-v0", "image observations"),
         ("NoSuch-v0", "cannot be made"),
-        ("no.such.module:X-v0", "cannot be imported"),
+        ("no.such.module:X-v0", "cannot be made: No module named"),
     ],
 )
 def test_unusable_environments_say_why(env, message):

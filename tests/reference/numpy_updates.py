@@ -107,9 +107,7 @@ def log_softmax(logits):
 
 def adam_init(mlp):
     def zeros():
-        return [
-            (np.zeros(np.shape(w), dtype=np.float64), np.zeros(np.shape(b), dtype=np.float64)) for w, b in mlp
-        ]
+        return [(np.zeros(np.shape(w), dtype=np.float64), np.zeros(np.shape(b), dtype=np.float64)) for w, b in mlp]
 
     return {"count": 0, "mu": zeros(), "nu": zeros()}
 
@@ -255,8 +253,7 @@ def _step_critics(agent, batch, y, lr):
 def _step_targets(agent, tau):
     """Target critics and target actor move towards the online networks; changes `agent`."""
     agent["target_critics"] = [
-        polyak(target, online, tau)
-        for target, online in zip(agent["target_critics"], agent["critics"], strict=True)
+        polyak(target, online, tau) for target, online in zip(agent["target_critics"], agent["critics"], strict=True)
     ]
     agent["target_actor"] = polyak(agent["target_actor"], agent["actor"], tau)
 
@@ -383,9 +380,7 @@ def teen_update(
         if discriminator_rows.shape != z.shape:
             raise ValueError(f"discriminator_rows has shape {discriminator_rows.shape}")
         use_row = use_row & discriminator_rows
-    discriminator_loss, grads = discriminator_loss_and_grads(
-        discriminator, batch["obs"], batch["action"], z, use_row
-    )
+    discriminator_loss, grads = discriminator_loss_and_grads(discriminator, batch["obs"], batch["action"], z, use_row)
     discriminator, discriminator_opt = adam_step(discriminator, grads, discriminator_opt, lr)
 
     actor_losses = None
@@ -403,9 +398,7 @@ def teen_update(
                 epsilon=epsilon,
             )
             if actors == "all" or regularised[k] != 0.0:
-                member["actor"], member["actor_opt"] = adam_step(
-                    member["actor"], grads, member["actor_opt"], lr
-                )
+                member["actor"], member["actor_opt"] = adam_step(member["actor"], grads, member["actor_opt"], lr)
         for member in members:
             _step_targets(member, tau)
 

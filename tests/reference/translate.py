@@ -27,8 +27,7 @@ def td3_learner(member: Any, critics: int) -> dict[str, Any]:
         "target_critics": [mlp(at(member.target_critics, c)) for c in range(critics)],
         "actor_opt": adam(member.actor_opt),
         "critic_opts": [
-            {"count": int(opt.count), "mu": mlp(at(opt.mu, c)), "nu": mlp(at(opt.nu, c))}
-            for c in range(critics)
+            {"count": int(opt.count), "mu": mlp(at(opt.mu, c)), "nu": mlp(at(opt.nu, c))} for c in range(critics)
         ],
     }
 

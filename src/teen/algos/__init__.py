@@ -2,8 +2,12 @@
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 from ..errors import UserError
+from ..settings import static
+from ..spec import Algorithm
+from .normalise import normalise
 
 NAMES = ("teen", "td3")
 
@@ -24,3 +28,9 @@ def find(name: str) -> ModuleType:
     if missing:
         raise UserError(f"module {name!r} is no algorithm: it lacks {', '.join(missing)}")
     return module
+
+
+def build(name: str, config: Any, normalise_obs: bool = False) -> Algorithm:
+    """The algorithm's functions. Variants that differ in per-lane numbers alone share them."""
+    algo: Algorithm = find(name).make(static(config))
+    return normalise(algo) if normalise_obs else algo

@@ -35,9 +35,7 @@ class Config:
         "all", "who follows its Q: all, or only the regularised (Algorithm 1 to the letter)", "ours"
     )
     actor_q: Literal["own", "mean"] = setting("own", "the Q an actor follows", "ours; REDQ: mean")
-    discriminator_window: int = setting(
-        0, "train the discriminator on the newest steps only; 0: on all", "ours", low=0
-    )
+    discriminator_window: int = setting(0, "train the discriminator on the newest steps only; 0: on all", "ours", low=0)
     evaluate: Literal["mean", "mixture", "vote"] = setting(
         "mean", "evaluated policy: mean action, a member per episode, or best mean Q", "ours"
     )
@@ -131,9 +129,7 @@ def parts(cfg: Config) -> Parts:
             return -ops.masked_mean(log_q_z, known), ops.masked_mean(log_q.argmax(1) == z, known)
 
         (value, accuracy), grads = jax.value_and_grad(loss, has_aux=True)(state.discriminator)
-        discriminator, opt = ops.adam_step(
-            state.discriminator, grads, state.discriminator_opt, state.hyper.base.lr
-        )
+        discriminator, opt = ops.adam_step(state.discriminator, grads, state.discriminator_opt, state.hyper.base.lr)
         losses = {
             "discriminator_loss": value,
             "discriminator_accuracy": accuracy,

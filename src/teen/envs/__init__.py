@@ -1,11 +1,35 @@
-"""Environments: one interface, lanes as rows."""
+"""Environments: one interface, lanes as rows, two backends behind it."""
 
-from .adapter import Envs, Lanes
+from typing import Literal
+
+from ..errors import UserError
+from . import names, pool
+from .adapter import Envs, Lanes, checked_step, naming
 from .gym import GymnasiumEnvs
+from .pool import EnvPoolEnvs
+from .repeat import Repeated
+from .watchdog import Watchdog
 
-__all__ = ["Envs", "Lanes", "make"]
+__all__ = ["Backend", "Envs", "Lanes", "Watchdog", "checked_step", "choose_backend", "make", "naming"]
+
+Backend = Literal["auto", "gymnasium", "envpool"]
 
 
-def make(env_id: str, count: int) -> Envs:
+def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "envpool"], str]:
+    """What `auto` means for this task here, and a notice where the faster backend is missing."""
+    if wanted != "auto":
+        return wanted, ""
+    if pool.offers(name):
+        return "envpool", ""
+    would_help = names.is_suite(name) or names.paper_use(name)
+    reason = pool.unavailable() if would_help else ""
+    return "gymnasium", f"stepping with gymnasium, more slowly: {reason}" if reason else ""
+
+
+def make(name: str, count: int, backend: Backend = "auto", action_repeat: int = 1) -> Envs:
     """`count` copies of an environment. A UserError says why it cannot be had or cannot be used."""
-    return GymnasiumEnvs(env_id, count)
+    if names.is_suite(name) and names.observation_keys(name) is None:
+        raise UserError(f"the DeepMind Control Suite has no task {name!r}; teen envs lists those it has")
+    chosen, _ = choose_backend(name, backend)
+    envs: Envs = EnvPoolEnvs(name, count) if chosen == "envpool" else GymnasiumEnvs(name, count)
+    return Repeated(envs, action_repeat) if action_repeat > 1 else envs

@@ -1,19 +1,25 @@
 """What the rest of the project asks of environments, and the same-step tick on top of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import CopyFault, EnvironmentFault
 from ..spec import Spec, Step
+
+Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # next obs, reward, terminated, truncated
 
 
 class Envs(Protocol):
     """Several copies of one environment, addressed by number.
 
-    Observations are flat float32, actions lie in [-1, 1] and are mapped to the environment's own bounds.
+    Observations are flat float32, actions lie in [-1, 1] and are mapped to the environment's own bounds. A copy that
+    fails raises CopyFault.
     """
 
+    name: str
     spec: Spec
 
     def __len__(self) -> int: ...
@@ -30,13 +36,42 @@ class Envs(Protocol):
         """Starts new episodes: (id, obs). Without seeds the copies' own random streams go on."""
         ...
 
-    def step(
-        self, ids: Sequence[int], actions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def step(self, ids: Sequence[int], actions: np.ndarray) -> Results:
         """(id, action) -> next observations, rewards, terminated, truncated. Nothing resets by itself."""
         ...
 
+    def busy(self) -> tuple[int | None, float] | None:
+        """The copy that is being stepped and since when (time.monotonic()); None while none is."""
+        ...
+
     def close(self) -> None: ...
+
+
+def checked_step(envs: Envs, ids: Sequence[int], actions: np.ndarray) -> Results:
+    """A step whose numbers are all finite: a NaN never gets any further."""
+    results = envs.step(ids, actions)
+    obs, reward = results[0], results[1]
+    if not (np.isfinite(obs).all() and np.isfinite(reward).all()):
+        bad = ~np.isfinite(obs).all(1) | ~np.isfinite(reward)
+        row = int(np.flatnonzero(bad)[0])
+        what = "a reward" if np.isfinite(obs[row]).all() else "an observation"
+        raise CopyFault(ids[row], f"step returned {what} that is not finite")
+    return results
+
+
+@contextmanager
+def naming(envs: Envs, who: Callable[[int], tuple[int, int]], where: str) -> Iterator[None]:
+    """Turns a copy's fault into one that says which environment, lane, seed and step it was.
+
+    `who` tells a copy's lane and seed.
+    """
+    try:
+        yield
+    except CopyFault as fault:
+        lane, seed = ("unknown", "unknown") if fault.copy is None else who(fault.copy)
+        raise EnvironmentFault(
+            f"environment {envs.name} failed in lane {lane}, seed {seed}, {where}: {fault.reason}"
+        ) from fault.__cause__
 
 
 class Lanes:
@@ -45,19 +80,26 @@ class Lanes:
     Same-step: a tick is one true transition of every lane, and a lane that finished is reset at once.
     """
 
-    def __init__(self, envs: Envs, seeds: Sequence[int]):
-        self.envs = envs
+    def __init__(self, envs: Envs, seeds: Sequence[int], reward_scale: float = 1.0):
+        self.envs, self.seeds, self.reward_scale = envs, seeds, reward_scale
         self.ids = range(len(envs))
-        self.obs = envs.reset(self.ids, seeds)
+        self.steps = 0
+        with naming(envs, self._who, "step 0"):
+            self.obs = envs.reset(self.ids, seeds)
         self.episodes = np.zeros(len(envs), np.int64)  # finished so far, per lane
 
+    def _who(self, copy: int) -> tuple[int, int]:
+        return copy, self.seeds[copy]
+
     def step(self, actions: np.ndarray) -> Step:
-        next_obs, reward, terminated, truncated = self.envs.step(self.ids, actions)
-        finished = np.flatnonzero(terminated | truncated)
-        obs = next_obs
-        if finished.size:
-            obs = next_obs.copy()
-            obs[finished] = self.envs.reset(finished.tolist())
-            self.episodes[finished] += 1
+        self.steps += 1
+        with naming(self.envs, self._who, f"step {self.steps}"):
+            next_obs, reward, terminated, truncated = checked_step(self.envs, self.ids, actions)
+            finished = np.flatnonzero(terminated | truncated)
+            obs = next_obs
+            if finished.size:
+                obs = next_obs.copy()
+                obs[finished] = self.envs.reset(finished.tolist())
+                self.episodes[finished] += 1
         self.obs = obs
-        return Step(next_obs, reward, terminated, truncated, obs)
+        return Step(next_obs, reward * self.reward_scale, terminated, truncated, obs)
