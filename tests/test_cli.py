@@ -146,6 +146,19 @@ def test_without_out_the_next_free_folder_is_taken(tmp_path, monkeypatch):
     assert {e.policy for e in outcome.episodes[0]} == {"mean"}
 
 
+def test_normaliser_is_saved_with_the_agent_and_reward_scale_leaves_evaluation_alone(tmp_path):
+    settings = {"seeds": 1, "steps": 60, "warmup": 20, "eval_every": 60, "eval_episodes": 2, "width": 8, "batch": 16}
+    outcome = teen.train("td3", ENV, **settings, normalise_obs=True, out=tmp_path / "a", show=False)
+    loaded, kept = teen.load(tmp_path / "a").agents.statistics, outcome.agents[0].agents.statistics
+    assert float(kept.rows[0]) == 40 * 16
+    for a, b in zip(loaded, kept, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert -2 < float(loaded.mean[0, 0]) < 2
+    assert float(loaded.squares[0, 0]) > 0
+    scaled = teen.train("td3", ENV, **settings, reward_scale=100, out=tmp_path / "b", show=False)
+    assert min(episode.score for episode in scaled.episodes[0]) > -200  # 40 steps of at most -4 each
+
+
 def test_help_shows_every_setting_with_default_and_source(capsys):
     for name in algos.NAMES:
         with pytest.raises(SystemExit) as stop:

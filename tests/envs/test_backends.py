@@ -3,6 +3,7 @@
 import sys
 import warnings
 
+import envpool
 import gymnasium
 import numpy as np
 import pytest
@@ -31,38 +32,26 @@ def actions_for(size: int, steps: int = STEPS) -> np.ndarray:
     return np.random.default_rng(1).uniform(-1, 1, (steps, 1, size)).astype(np.float32)
 
 
-def by_hand_gymnasium(
-    name: str, seed: int, actions: np.ndarray, high: float
-) -> tuple[np.ndarray, np.ndarray, list[bool]]:
-    with envs.gym.quiet_mujoco():
-        env = gymnasium.make(name)
-    obs, _ = env.reset(seed=seed)
-    seen, rewards, ends = [obs], [], []
-    for action in actions:
-        obs, reward, terminated, truncated, _ = env.step(action[0] * high)
-        seen.append(obs)
-        rewards.append(reward)
-        ends.append(terminated or truncated)
-        if ends[-1]:
-            break
-    return np.array(seen, np.float32), np.array(rewards), ends
-
-
 @pytest.mark.filterwarnings("ignore:.*is out of date.*")
 @pytest.mark.parametrize("task", MUJOCO)
 @pytest.mark.parametrize("version", ["v4", "v5"])
 def test_gymnasium_steps_as_by_hand(task, version):
+    """300 steps from the same seed, through every end of an episode on the way."""
     name = f"{task}-{version}"
+    with envs.gym.quiet_mujoco():
+        by_hand = gymnasium.make(name)
     lanes = Lanes(envs.make(name, 1, "gymnasium"), [3])
     high = 0.4 if task == "Humanoid" else 1.0
-    actions = actions_for(lanes.envs.spec.action)
-    seen, rewards, ends = by_hand_gymnasium(name, 3, actions, high)
-    for t, end in enumerate(ends):
-        np.testing.assert_allclose(lanes.obs[0], seen[t], rtol=1e-5, atol=1e-5)
-        step = lanes.step(actions[t])
-        np.testing.assert_allclose(step.next_obs[0], seen[t + 1], rtol=1e-5, atol=1e-5)
-        assert step.reward[0] == pytest.approx(rewards[t], rel=1e-5, abs=1e-5)
-        assert (step.terminated | step.truncated)[0] == end
+    obs, _ = by_hand.reset(seed=3)
+    for action in actions_for(lanes.envs.spec.action):
+        np.testing.assert_allclose(lanes.obs[0], obs, rtol=1e-5, atol=1e-5)
+        obs, reward, terminated, truncated, _ = by_hand.step(action[0] * high)
+        step = lanes.step(action)
+        np.testing.assert_allclose(step.next_obs[0], obs, rtol=1e-5, atol=1e-5)
+        assert step.reward[0] == pytest.approx(reward, rel=1e-5, abs=1e-5)
+        assert (step.terminated[0], step.truncated[0]) == (terminated, truncated)
+        if terminated or truncated:
+            obs, _ = by_hand.reset()
 
 
 @pytest.mark.parametrize("task", SUITE)
@@ -90,6 +79,10 @@ def test_shapes_bounds_and_time_limit(name, backend):
     high = copies.scale(np.ones((1, copies.spec.action)))
     np.testing.assert_allclose(high, 0.4 if "Humanoid" in name else 1.0)
     np.testing.assert_allclose(copies.scale(-np.ones((1, copies.spec.action))), -high)
+    if backend == "envpool":
+        assert envpool.make_spec(names.envpool_id(name)).config.max_episode_steps == 1000
+    elif not names.is_suite(name):
+        assert copies.envs[0].spec.max_episode_steps == 1000
     if name.startswith(("dm_control", "HalfCheetah")):  # never terminal: 1,000 steps, then truncation
         lanes = Lanes(copies, [0])
         ends = [lanes.step(np.zeros((1, copies.spec.action))) for _ in range(1000)]
