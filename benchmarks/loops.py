@@ -30,7 +30,10 @@ def ours(algo: str, env: str, lanes: int, steps: int, sync: int = 10, **settings
     cfg = replace(module.Config(), settings)
     warmup, skipped = 300, 100
     last = warmup + skipped + steps
-    plan = engine.Plan(last + 100, warmup, 256, 100_000, 10**9, 10**9, 1, 10**9, sync)
+    plan = engine.Plan(
+        steps=last + 100, warmup=warmup, batch=256, utd=1, buffer=100_000, log_every=10**9, eval_every=10**9,
+        eval_episodes=1, members_every=10**9, sync=sync,
+    )  # fmt: skip
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[module.hyper(cfg)] * lanes)
     pools = envs.make(env, lanes), envs.make(env, lanes)
     watch = Stopwatch()

@@ -31,7 +31,10 @@ def update_seconds(algo: str, lanes: int, repeats: int = 12) -> float:
     cfg = module.Config()
     functions = module.make(static(cfg))
     layout = replay.Layout(SPEC, functions.extras)
-    plan = engine.Plan(100_000, 0, BATCH, 100_000, 1, 1, 1, 1, 1)
+    plan = engine.Plan(
+        steps=100_000, warmup=0, batch=BATCH, utd=1, buffer=100_000, log_every=1, eval_every=1, eval_episodes=1,
+        members_every=1, sync=1,
+    )  # fmt: skip
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[module.hyper(cfg)] * lanes)
     program, learner, _ = engine.start(functions, layout, plan, range(lanes), hypers)
     rows = np.random.default_rng(0).normal(size=(300, lanes, layout.width + 1)).astype(np.float32)

@@ -20,8 +20,8 @@ def compiled(parts: base.Parts) -> tuple[base.Parts, Any]:
     return parts._replace(fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)), whole
 
 
-def clock(gradient_step: int, env_step: int = 0, episodes: int = 0) -> Clock:
-    return Clock(jnp.array(gradient_step), jnp.array(env_step), jnp.array(episodes))
+def clock(gradient_step: int, env_step: int = 0, episodes: int = 0, closing: bool = True) -> Clock:
+    return Clock(jnp.array(gradient_step), jnp.array(env_step), jnp.array(episodes), jnp.array(closing))
 
 
 def random_batch(rows: int, members: int, seed: int = 0) -> Batch:

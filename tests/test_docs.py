@@ -58,7 +58,7 @@ def metrics(module):
         extras = {name: jnp.zeros((ROWS, width)) for name, width in algo.extras}
         batch = Batch(obs, action, rows, rows, obs, extras, rows)
         noise = algo.draw(key, len(batch.obs), SPEC)
-        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number), noise)
+        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number, number > 0), noise)
 
     shapes = jax.eval_shape(probe, random.key(0))
     assert all(metric.shape == () for metric in shapes.values())

@@ -17,6 +17,7 @@ PLAN = engine.Plan(
     steps=60,
     warmup=20,
     batch=16,
+    utd=1,
     buffer=1000,
     log_every=20,
     eval_every=30,
@@ -24,7 +25,7 @@ PLAN = engine.Plan(
     members_every=60,
     sync=7,
 )
-TEEN = teen.Config(n=3, epsilon=0.05, base=td3.Config(width=8, critics=1))
+TEEN = teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, critics=1))
 
 
 class Listener:
@@ -87,7 +88,7 @@ def test_a_time_limit_bootstraps_and_a_termination_does_not(counter):
     for index, target in ((2, 3.0), (7, 5 + 0.99 * 10)):  # terminated after 3 steps; time limit after 5
         batch = jax.tree.map(lambda leaf: leaf[index : index + 1], rows[0])  # noqa: B023
         noise = parts.draw(jax.random.key(0), 1, replay.Spec(2, 2))
-        clock = engine.Clock(jnp.array(1), jnp.array(1), jnp.array(0))
+        clock = engine.Clock(jnp.array(1), jnp.array(1), jnp.array(0), jnp.array(True))
         _, losses = parts.fit(state, batch, clock, noise)
         assert losses["target"] == pytest.approx(target)
 
@@ -160,7 +161,7 @@ def test_a_lane_alone_equals_the_lane_among_ten():
 
 def test_variants_are_lanes_with_numbers_of_their_own():
     """Lanes (alpha 0, seed 3) and (alpha 50, seed 3) start alike and part once actors are regularised."""
-    env, cfg = "tests.toys:PointMass-v0", teen.Config(n=3, epsilon=0.001, base=TEEN.base)
+    env, cfg = "tests.toys:PointMass-v0", teen.Config(n=3, epsilon=0.001, member=TEEN.member)
     learner, rows, _ = run([3, 3], env, cfg=cfg, alphas=[0.0, 50.0])
     _, plain, _ = run([3], env, cfg=cfg, alphas=[0.0])
     np.testing.assert_array_equal(rows[0].obs[: PLAN.warmup + 1], rows[1].obs[: PLAN.warmup + 1])
@@ -178,7 +179,7 @@ def test_training_stops_when_asked():
 
 def test_every_program_is_compiled_once(counter):
     algo = teen.make(TEEN)
-    program = engine.program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch)
+    program = engine.program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch, 1)
     sizes = {name: getattr(program, name)._cache_size() for name in ("act", "store", "learn", "probe", "actor")}
     run([7, 9])
     assert sizes == {name: getattr(program, name)._cache_size() for name in sizes}
@@ -188,7 +189,7 @@ def test_every_program_is_compiled_once(counter):
 @pytest.mark.parametrize(("sync", "age"), [(1, 0), (7, 5)], ids=["strictly in turn", "in chunks of 5"])
 def test_how_old_the_acting_weights_are(sync, age):
     """The noiseless action of step 50 is that of the learner as it was `age` steps before."""
-    plan, cfg = PLAN._replace(sync=sync), teen.Config(n=3, epsilon=0.05, base=td3.Config(width=8, noise=0.0))
+    plan, cfg = PLAN._replace(sync=sync), teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, noise=0.0))
     chunk = plan.chunk
 
     def until(step):

@@ -1,7 +1,7 @@
 import pytest
 
 from teen import config, settings
-from teen.algos import td3, teen
+from teen.algos import redq, sac, td3, teen
 from teen.errors import UserError
 
 
@@ -30,7 +30,7 @@ def test_no_seeds(text):
 
 def test_names_are_flat_and_values_checked():
     cfg = settings.replace(teen.Config(), {"n": 3, "lr": "1e-3", "width": 32, "m": "1"})
-    assert (cfg.n, cfg.m, cfg.base.lr, cfg.base.width) == (3, 1, 1e-3, 32)
+    assert (cfg.n, cfg.m, cfg.member.lr, cfg.member.width) == (3, 1, 1e-3, 32)
     assert settings.flat(cfg)["width"] == 32
     names = [leaf.name for leaf in settings.leaves(cfg)]
     assert len(names) == len(set(names))
@@ -75,17 +75,17 @@ def test_lists_of_per_lane_numbers_become_variants():
         "alpha=0.2,lr=0.001",
         "alpha=0.2,lr=0.0001",
     ]
-    assert [(v.config.alpha, v.config.base.lr) for v in job.variants][1] == (0, 1e-4)
+    assert [(v.config.alpha, v.config.member.lr) for v in job.variants][1] == (0, 1e-4)
     assert len({settings.static(v.config) for v in job.variants}) == 1  # one program
     assert job.lane_seeds == [0, 1] * 4
 
 
 def test_every_per_lane_number_reaches_the_learner():
-    for module in (teen, td3):
+    for module in (teen, td3, sac, redq):
         cfg = module.Config()
         numbers = {leaf.name for leaf in settings.leaves(cfg) if leaf.per_lane}
         hyper = module.hyper(cfg)
-        found = {*hyper._fields, *(hyper.base._fields if hasattr(hyper, "base") else ())} - {"base"}
+        found = {*hyper._fields, *(hyper.member._fields if hasattr(hyper, "member") else ())} - {"member"}
         assert found == numbers
 
 

@@ -118,7 +118,7 @@ def load(path: str | Path) -> Agent:
         seeds = config.parse_seeds(card["run"]["seeds"])
         run = replace(config.Run(), {**card["run"], "seeds": seeds})
         module = algos.find(run.algo)
-        algo_config = replace(module.Config(), card["config"])
+        algo_config = replace(algos.default_config(run.algo, card["config"].get("base")), card["config"])
         spec, step = Spec(int(card["obs"]), int(card["action"])), int(card["step"])
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"the agent in {folder} is damaged: agent.json lacks or garbles {error}") from None

@@ -54,6 +54,7 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
 
     first = Parser(prog="teen train", add_help=False, allow_abbrev=False)
     first.add_argument("--algo")
+    first.add_argument("--base")
     first.add_argument("--config", type=Path)
     known, _ = first.parse_known_args(arguments)
     values = config.read(known.config) if known.config else {}
@@ -71,7 +72,7 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
         f"algorithm {algo}",
         "FLOAT[,FLOAT...] may be a list: each value is a variant of the same program, with its own folder",
     )
-    for leaf in leaves(algos.find(algo).Config()):
+    for leaf in leaves(algos.default_config(algo, known.base or values.get("base"))):
         _add(own, leaf)
     flags = vars(parser.parse_args(arguments))
     out = flags.pop("out")

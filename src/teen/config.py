@@ -32,6 +32,7 @@ class Run:
         1_000_000, "decisions of each seed: environment steps, but for action repeat", "TEEN §5", low=1
     )
     warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0)
+    utd: int = setting(1, "gradient steps per environment step", "REDQ: 20", low=1)
     batch: int = setting(256, "transitions in a gradient step", "TD3", low=1)
     buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1)
     eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1)
@@ -89,8 +90,7 @@ def parse_seeds(text: Any) -> tuple[int, ...]:
 def resolve(values: Mapping[str, Any]) -> Job:
     """Flat settings, as flags or TOML keys give them, to a checked job."""
     values = presets.applied(dict(values))
-    module = algos.find(values.get("algo", Run.algo))
-    config = module.Config()
+    config = algos.default_config(values.get("algo", Run.algo), values.get("base"))
     known = [leaf.name for part in (Run(), config) for leaf in leaves(part)]
     for name in values:
         if name not in known:

@@ -29,6 +29,7 @@ class Plan(NamedTuple):
     steps: int
     warmup: int
     batch: int
+    utd: int
     buffer: int
     log_every: int
     eval_every: int
@@ -93,9 +94,9 @@ class Program(NamedTuple):
 
 
 @cache
-def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
+def program(algo: Algorithm, layout: replay.Layout, batch: int, utd: int) -> Program:
     """Compiles nothing yet: each function is compiled at its first call."""
-    per_lane_clock = Clock(None, None, 0)  # type: ignore[arg-type]  # vmap axes: only episodes differ
+    per_lane_clock = Clock(None, None, 0, None)  # type: ignore[arg-type]  # vmap axes: only episodes differ
 
     def fold(keys: Array, number: Array) -> Array:
         return vmap(random.fold_in, (0, None))(random.wrap_key_data(keys), number)
@@ -144,26 +145,33 @@ def program(algo: Algorithm, layout: replay.Layout, batch: int) -> Program:
         return vmap(partial(replay.sample, layout), (0, None, 0))(learner.buffer, learner.env_step, bits)
 
     def learn(learner: Learner, packed: Array) -> Learner:
-        """For each step of a chunk: stores the transitions and takes one gradient step."""
+        """For each step of a chunk: stores the transitions and takes `utd` gradient steps."""
 
-        def learn_one(learner: Learner, step: tuple[Array, tuple[Array, PyTree]]) -> tuple[Learner, None]:
-            packed, (bits, noise) = step
-            learner = store_one(learner, packed)
+        def update_one(
+            learner: Learner, drawn: tuple[Array, tuple[Array, PyTree]], episodes: Array
+        ) -> tuple[Learner, None]:
+            number, (bits, noise) = drawn
             gradient_step = learner.gradient_step + 1
-            clock = Clock(gradient_step, learner.env_step, packed[:, layout.width].astype(int))
+            clock = Clock(gradient_step, learner.env_step, episodes, number == utd - 1)
             update = vmap(algo.update, (0, 0, per_lane_clock, 0))
             state, _ = update(learner.state, sample(learner, bits), clock, noise)
             return learner._replace(state=state, gradient_step=gradient_step), None
 
-        steps = learner.env_step + jnp.arange(len(packed))
+        def learn_one(learner: Learner, step: tuple[Array, PyTree]) -> tuple[Learner, None]:
+            packed, draws = step
+            learner = store_one(learner, packed)
+            one = partial(update_one, episodes=packed[:, layout.width].astype(int))
+            return lax.scan(one, learner, (jnp.arange(utd), draws))
+
         # Drawn for the whole chunk at once: a random generator is many small operations.
-        draws = vmap(lambda step: vmap(draw)(fold(learner.keys, step)))(steps)
+        numbers = learner.env_step * utd + jnp.arange(len(packed) * utd).reshape(-1, utd)
+        draws = vmap(vmap(lambda number: vmap(draw)(fold(learner.keys, number))))(numbers)
         return lax.scan(learn_one, learner, (packed, draws))[0]
 
     def probe(learner: Learner, episodes: Array) -> dict[str, Array]:
         """Metrics on a batch of its own; training does not notice."""
-        clock = Clock(learner.gradient_step, learner.env_step, episodes)
-        bits, noise = vmap(draw)(fold(learner.keys, learner.env_step))
+        clock = Clock(learner.gradient_step, learner.env_step, episodes, jnp.array(True))
+        bits, noise = vmap(draw)(fold(learner.keys, learner.env_step * utd))
         measure = vmap(algo.probe, (0, 0, per_lane_clock, 0))
         return measure(learner.state, sample(learner, bits), clock, noise)
 
@@ -186,7 +194,7 @@ def start(
     algo: Algorithm, layout: replay.Layout, plan: Plan, seeds: Sequence[int], hypers: PyTree
 ) -> tuple[Program, Learner, Streams]:
     """A learner at step 0. `seeds` has one entry per lane, the leaves of `hypers` are (lane,)."""
-    compiled = program(algo, layout, plan.batch)
+    compiled = program(algo, layout, plan.batch, plan.utd)
     streams = Streams.of(seeds)
     capacity = min(plan.buffer, plan.steps)
     learner = Learner(

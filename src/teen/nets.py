@@ -1,7 +1,7 @@
 """Multi-layer perceptrons as plain tuples of arrays. Members and lanes are added with ``vmap``."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,8 @@ class Linear(NamedTuple):
 
 
 MLP = tuple[Linear, ...]
+Norm = Literal["none", "layer"]
+LOG_STD = (-20.0, 2.0)
 
 
 def init_mlp(key: Array, sizes: tuple[int, ...]) -> MLP:
@@ -38,10 +40,18 @@ def linear(layer: Linear, x: Array) -> Array:
     return jnp.einsum("bi,oi->bo", x, layer.weight) + layer.bias[None]
 
 
-def mlp(layers: MLP, x: Array) -> Array:
+def normed_linear(layer: Linear, x: Array) -> Array:
+    """LayerNorm (Ba et al. 2016) between weight and bias: the bias is its offset, and its scale is left to the next
+    layer, which undoes any positive factor that ReLU lets through."""
+    x = jnp.einsum("bi,oi->bo", x, layer.weight)
+    x = x - x.mean(-1, keepdims=True)
+    return x / jnp.sqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-5) + layer.bias[None]
+
+
+def mlp(layers: MLP, x: Array, norm: Norm = "none") -> Array:
     *hidden, last = layers
     for layer in hidden:
-        x = jax.nn.relu(linear(layer, x))
+        x = jax.nn.relu(normed_linear(layer, x) if norm == "layer" else linear(layer, x))
     return linear(last, x)
 
 
@@ -54,13 +64,33 @@ def actor(params: MLP, obs: Array) -> Array:
     return jnp.tanh(mlp(params, obs))
 
 
+def init_gaussian(key: Array, spec: Spec, hidden: tuple[int, ...]) -> MLP:
+    return init_mlp(key, (spec.obs, *hidden, 2 * spec.action))
+
+
+def gaussian(params: MLP, obs: Array) -> tuple[Array, Array]:
+    """Mean and log standard deviation before tanh: (batch, action) each."""
+    mean, log_std = jnp.split(mlp(params, obs), 2, axis=-1)
+    return mean, jnp.clip(log_std, *LOG_STD)
+
+
 def init_critic(key: Array, spec: Spec, hidden: tuple[int, ...]) -> MLP:
     return init_mlp(key, (spec.obs + spec.action, *hidden, 1))
 
 
-def critic(params: MLP, obs: Array, action: Array) -> Array:
+def critic(params: MLP, obs: Array, action: Array, norm: Norm = "none") -> Array:
     """Q(s, a): (batch,)."""
-    return mlp(params, jnp.concatenate([obs, action], axis=-1))[..., 0]
+    return mlp(params, jnp.concatenate([obs, action], axis=-1), norm)[..., 0]
+
+
+def init_critics(key: Array, spec: Spec, hidden: tuple[int, ...], count: int) -> MLP:
+    """Leaves (critic, ...)."""
+    return jax.vmap(lambda k: init_critic(k, spec, hidden))(random.split(key, count))
+
+
+def critics(params: MLP, obs: Array, action: Array, norm: Norm = "none") -> Array:
+    """Every critic's Q: (critic, batch)."""
+    return jax.vmap(lambda p: critic(p, obs, action, norm))(params)
 
 
 def init_discriminator(key: Array, spec: Spec, hidden: tuple[int, ...], classes: int) -> MLP:

@@ -50,3 +50,15 @@ def masked_mean(values: Array, mask: Array) -> Array:
 def norm(tree: PyTree) -> Array:
     """Euclidean norm over all leaves."""
     return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)))
+
+
+def tanh_gaussian(mean: Array, log_std: Array, noise: Array) -> tuple[Array, Array]:
+    """A reparameterised action tanh(u), u = μ + σξ, and its log-probability  (SAC, Appendix C).
+
+    The change of variables, log(1 − tanh²u) = 2 (log 2 − u − softplus(−2u)), stays finite where tanh saturates.
+    Shapes (batch, action) -> (batch, action), (batch,).
+    """
+    u = mean + jnp.exp(log_std) * noise
+    log_density = -0.5 * jnp.square(noise) - log_std - 0.5 * jnp.log(2 * jnp.pi)
+    log_slope = 2 * (jnp.log(2.0) - u - jax.nn.softplus(-2 * u))
+    return jnp.tanh(u), (log_density - log_slope).sum(-1)

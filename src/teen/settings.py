@@ -52,13 +52,14 @@ def _leaf(config: Any, field: dataclasses.Field[Any]) -> Leaf:
 
 
 def leaves(config: Any) -> Iterator[Leaf]:
-    """The flat settings of a config and of the configs inside it."""
+    """The flat settings of a config and of the configs inside it. An outer name hides an inner one."""
+    own = [field for field in dataclasses.fields(config) if not dataclasses.is_dataclass(getattr(config, field.name))]
+    for field in own:
+        yield _leaf(config, field)
     for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from leaves(value)
-        else:
-            yield _leaf(config, field)
+        if field not in own:
+            hidden = {f.name for f in own}
+            yield from (leaf for leaf in leaves(getattr(config, field.name)) if leaf.name not in hidden)
 
 
 def flat(config: Any) -> dict[str, Any]:
@@ -71,7 +72,8 @@ def replace(config: Any, values: dict[str, Any]) -> Any:
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
-            changes[field.name] = replace(value, values)
+            own = {f.name for f in dataclasses.fields(config)}
+            changes[field.name] = replace(value, {k: v for k, v in values.items() if k not in own})
         elif field.name in values:
             changes[field.name] = checked(_leaf(config, field), values[field.name])
     return dataclasses.replace(config, **changes)
@@ -146,4 +148,11 @@ def variants(config: Any, values: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def static(config: Any) -> Any:
     """The config with its per-lane numbers back at their defaults: what one compiled program shares."""
-    return replace(config, {leaf.name: leaf.value for leaf in leaves(type(config)()) if leaf.per_lane})
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = static(value)
+        elif field.metadata["per_lane"]:
+            changes[field.name] = field.default
+    return dataclasses.replace(config, **changes)

@@ -43,12 +43,13 @@ class Batch(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """Where training stands. The first two are shared by all lanes, so that a branch on them stays a
+    """Where training stands. All but the episodes are shared by the lanes, so that a branch on them stays a
     branch under ``vmap``; a per-lane clock would turn it into a select that pays for both sides."""
 
     gradient_step: Array  # counts from 1
     env_step: Array
     episodes: Array  # finished episodes of this lane
+    closing: Array  # whether this is the last gradient step of an environment step; shared by all lanes
 
 
 class Algorithm(NamedTuple):

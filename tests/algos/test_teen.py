@@ -15,8 +15,8 @@ NUMBERS = {name: getattr(LEARNER, name) for name in ("lr", "gamma", "tau", "smoo
 
 
 def config(**changes):
-    learner = {**LEARNER.__dict__, **changes.pop("base", {})}
-    return teen.Config(**{"n": N, "m": M, "base": td3.Config(**learner), **changes})
+    learner = {**LEARNER.__dict__, **changes.pop("member", {})}
+    return teen.Config(**{"n": N, "m": M, "member": td3.Config(**learner), **changes})
 
 
 def start(cfg, seed=0):
@@ -36,15 +36,15 @@ def noise_of(cfg, seed, rows=ROWS):
         {"alpha": 5.0, "regularise": "round-robin", "period": 3, "epsilon": 0.01},
         {"alpha": 5.0, "actors": "selected-only", "epsilon": 0.01},
         {"actor_q": "mean", "m": 3},
-        {"base": {"target_actors": False}},
-        {"base": {"critics": 2}},
+        {"member": {"target_actors": False}},
+        {"member": {"critics": 2}},
         {"discriminator_window": 10},
     ],
     ids=str,
 )
 def test_four_updates_equal_the_numpy_reference(changes):
     cfg = config(**changes)
-    critics = cfg.base.critics
+    critics = cfg.member.critics
     with jax.enable_x64(True):
         state = double(start(cfg))
         theirs = translate.teen_state(state, N, critics)
@@ -66,7 +66,7 @@ def test_four_updates_equal_the_numpy_reference(changes):
                 epsilon=cfg.epsilon,
                 actor_q=cfg.actor_q,
                 actors=cfg.actors,
-                target_actors=cfg.base.target_actors,
+                target_actors=cfg.member.target_actors,
                 discriminator_rows=np.arange(ROWS) < (cfg.discriminator_window or ROWS),
                 **NUMBERS,
             )
@@ -112,7 +112,7 @@ def test_the_subset_has_m_distinct_critics_and_reaches_all():
 
 
 def test_regulariser_makes_the_selected_member_more_recognisable_and_moves_no_other():
-    cfg = config(alpha=1.0, epsilon=1e-6, base={"lr": 1e-4})
+    cfg = config(alpha=1.0, epsilon=1e-6, member={"lr": 1e-4})
     state, batch = start(cfg), random_batch(ROWS, N)
     state = state._replace(members=state.members._replace(critics=zeros(state.members.critics)))
     now = clock(2, env_step=10)

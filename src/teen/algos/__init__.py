@@ -9,7 +9,7 @@ from ..settings import static
 from ..spec import Algorithm
 from .normalise import normalise
 
-NAMES = ("teen", "td3")
+NAMES = ("teen", "td3", "sac", "rnd", "sunrise", "redq")
 
 
 def find(name: str) -> ModuleType:
@@ -28,6 +28,16 @@ def find(name: str) -> ModuleType:
     if missing:
         raise UserError(f"module {name!r} is no algorithm: it lacks {', '.join(missing)}")
     return module
+
+
+def default_config(name: str, base: str | None = None) -> Any:
+    """The algorithm's config, on another base learner where it takes one."""
+    module = find(name)
+    if base is None:
+        return module.Config()
+    if not hasattr(module, "on"):
+        raise UserError(f"algorithm {name!r} has no --base")
+    return module.on(base)
 
 
 def build(name: str, config: Any, normalise_obs: bool = False) -> Algorithm:

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from .. import ops
 from ..settings import leaves
 from ..spec import Batch, Clock, PyTree, Spec
 
@@ -19,13 +21,13 @@ class Base(NamedTuple):
     `member` is its state, `h` its per-lane numbers, `agent` what acting and judging need of it.
     """
 
-    init: Callable[[Array, Spec], PyTree]  # key, spec -> member
+    init: Callable[[Array, Spec, PyTree], PyTree]  # key, spec, h -> member
     draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise of one update
     next_action: Callable[..., tuple[Array, Array]]  # member, h, next_obs, noise -> action, bonus
     target_q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,)
     q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,): what its actor follows
-    fit_critics: Callable[..., tuple[PyTree, Losses]]  # member, h, batch, y -> member, losses
-    improve: Callable[..., tuple[PyTree, Losses]]  # member, h, obs, objective, noise -> member, losses
+    fit_critics: Callable[..., tuple[PyTree, Losses]]  # member, h, batch, y, weight -> member, losses
+    improve: Callable[..., tuple[PyTree, Losses]]  # member, h, obs, objective, noise, weight -> member, losses
     move_targets: Callable[[PyTree, PyTree], PyTree]  # member, h -> member
 
     agent: Callable[[PyTree, PyTree], PyTree]  # member, h -> agent
@@ -43,14 +45,17 @@ class Parts(NamedTuple):
     fit: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: everything but the actors
     improve: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: actors, then targets
     watch: Callable[[PyTree, Batch], Losses]  # state, batch -> diagnostics
-    delay: int  # gradient steps per `improve`
+    turn: Callable[[Clock], Array | bool]  # whether `improve` follows; a plain True costs no branch
 
 
 def update(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Losses]:
-    """One gradient step; actors and targets move only when it is their turn."""
+    """One gradient step; `improve` comes only when it is its turn."""
     state, losses = parts.fit(state, batch, clock, noise)
+    turn = parts.turn(clock)
+    if turn is True:
+        return parts.improve(state, batch, clock, noise)[0], losses
     state = lax.cond(
-        clock.gradient_step % parts.delay == 0,
+        turn,
         lambda s: parts.improve(s, batch, clock, noise)[0],
         lambda s: s,
         state,
@@ -63,6 +68,32 @@ def probe(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree
     fitted, losses = parts.fit(state, batch, clock, noise)
     _, actor_losses = parts.improve(fitted, batch, clock, noise)
     return {**losses, **actor_losses, **parts.watch(state, batch)}
+
+
+def fit_q(
+    critics: Callable[..., Array],
+    params: PyTree,
+    opt: PyTree,
+    lr: Array,
+    batch: Batch,
+    y: Array,
+    weight: Array | float = 1.0,
+) -> tuple[PyTree, PyTree, Losses]:
+    """Moves every critic towards y: mean of weight · (y − Q)². `critics` gives (critic, batch)."""
+
+    def loss(params: PyTree) -> tuple[Array, Array]:
+        q = critics(params, batch.obs, batch.action)
+        rows = jnp.broadcast_to(weight, y.shape)
+        return (rows[None] * jnp.square(y[None] - q)).mean(1).sum(), q
+
+    (total, q), grads = jax.value_and_grad(loss, has_aux=True)(params)
+    params, opt = ops.adam_step(params, grads, opt, lr)
+    return params, opt, {"critic_loss": total / len(q), "q": q.mean(), "critic_grad_norm": ops.norm(grads)}
+
+
+def every(delay: int) -> Callable[[Clock], Array | bool]:
+    """The turn of something that happens every `delay` gradient steps."""
+    return (lambda clock: True) if delay == 1 else (lambda clock: clock.gradient_step % delay == 0)
 
 
 def lane_numbers(cfg: Any) -> dict[str, Array]:

@@ -21,6 +21,10 @@ class Statistics(NamedTuple):
     mean: Array  # (obs,)
     squares: Array  # (obs,) sum of squared distances from the mean
 
+    @classmethod
+    def start(cls, size: int) -> "Statistics":
+        return cls(jnp.zeros(()), jnp.zeros(size), jnp.zeros(size))
+
 
 def merged(s: Statistics, obs: Array) -> Statistics:
     """Adds a batch to running statistics: Chan, Golub & LeVeque 1979."""
@@ -32,11 +36,11 @@ def merged(s: Statistics, obs: Array) -> Statistics:
     return Statistics(rows, s.mean + gap * new / rows, s.squares + squares)
 
 
-def normalised(s: Statistics, obs: Array) -> Array:
+def normalised(s: Statistics, obs: Array, limit: float = LIMIT) -> Array:
     """(batch, obs) -> (batch, obs); before anything was seen, the observations as they are."""
     std = jnp.sqrt(s.squares / jnp.maximum(s.rows, 1))
     std = jnp.where((s.rows > 0) & (std > 1e-6), std, 1.0)
-    return jnp.clip((obs - s.mean[None]) / std[None], -LIMIT, LIMIT)
+    return jnp.clip((obs - s.mean[None]) / std[None], -limit, limit)
 
 
 class State(NamedTuple):
@@ -54,8 +58,7 @@ def normalise(algo: Algorithm) -> Algorithm:
     """The same algorithm on normalised observations."""
 
     def init(key: Array, spec: Spec, hyper: PyTree) -> State:
-        zeros = jnp.zeros(spec.obs)
-        return State(algo.init(key, spec, hyper), Statistics(jnp.zeros(()), zeros, zeros))
+        return State(algo.init(key, spec, hyper), Statistics.start(spec.obs))
 
     def seen(s: Statistics, batch: Batch) -> Batch:
         return batch._replace(obs=normalised(s, batch.obs), next_obs=normalised(s, batch.next_obs))

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, random, vmap
+from jax import Array, random
 
 from .. import nets, ops
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from .base import Base, Losses, Objective, Parts, lane_numbers, probe, saturated_share, update
+from .base import Base, Losses, Objective, Parts, every, fit_q, lane_numbers, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Config:
     smoothing: float = per_lane(0.2, "std of the noise on target actions", "TD3", low=0)
     smoothing_clip: float = per_lane(0.5, "bound of the noise on target actions", "TD3", low=0)
     delay: int = setting(2, "gradient steps per step of actors and targets", "TD3", low=1)
+    critic_norm: nets.Norm = setting("none", "normalisation inside the critics", "TD3")
     target_actors: bool = setting(True, "next actions by Polyak-averaged actors", "TD3")
 
     @property
@@ -72,13 +73,13 @@ class Agent(NamedTuple):
 def member(cfg: Config) -> Base:
     """The functions of one TD3 learner. `h` is a Hyper throughout."""
 
-    all_critics = vmap(nets.critic, (0, None, None))  # (critic, batch)
+    critics = partial(nets.critics, norm=cfg.critic_norm)  # (critic, batch)
 
-    def init(key: Array, spec: Spec) -> Member:
+    def init(key: Array, spec: Spec, h: Hyper) -> Member:
         actor_key, critic_key = random.split(key)
         actor = nets.init_actor(actor_key, spec, cfg.hidden)
-        critics = vmap(lambda k: nets.init_critic(k, spec, cfg.hidden))(random.split(critic_key, cfg.critics))
-        return Member(actor, critics, actor, critics, ops.adam_init(actor), ops.adam_init(critics))
+        q = nets.init_critics(critic_key, spec, cfg.hidden, cfg.critics)
+        return Member(actor, q, actor, q, ops.adam_init(actor), ops.adam_init(q))
 
     def draw(key: Array, batch: int, spec: Spec) -> Array:
         return random.normal(key, (batch, spec.action))
@@ -89,29 +90,21 @@ def member(cfg: Config) -> Base:
         return action, jnp.zeros_like(action[:, 0])
 
     def target_q(m: Member, obs: Array, action: Array) -> Array:
-        return all_critics(m.target_critics, obs, action).min(0)
+        return critics(m.target_critics, obs, action).min(0)
 
     def q(m: Member, obs: Array, action: Array) -> Array:
         first = jax.tree.map(lambda leaf: leaf[0], m.critics)  # the actor follows Q1
-        return nets.critic(first, obs, action)
+        return nets.critic(first, obs, action, cfg.critic_norm)
 
-    def fit_critics(m: Member, h: Hyper, batch: Batch, y: Array) -> tuple[Member, Losses]:
-        def loss(critics: nets.MLP) -> tuple[Array, Array]:
-            q = all_critics(critics, batch.obs, batch.action)  # (critic, batch)
-            return jnp.square(y[None] - q).mean(1).sum(), q
+    def fit_critics(m: Member, h: Hyper, batch: Batch, y: Array, weight: Array | float = 1.0) -> tuple[Member, Losses]:
+        new, opt, losses = fit_q(critics, m.critics, m.critic_opt, h.lr, batch, y, weight)
+        return m._replace(critics=new, critic_opt=opt), losses
 
-        (total, q), grads = jax.value_and_grad(loss, has_aux=True)(m.critics)
-        critics, opt = ops.adam_step(m.critics, grads, m.critic_opt, h.lr)
-        losses = {
-            "critic_loss": total / cfg.critics,
-            "q": q.mean(),
-            "critic_grad_norm": ops.norm(grads),
-        }
-        return m._replace(critics=critics, critic_opt=opt), losses
-
-    def improve(m: Member, h: Hyper, obs: Array, objective: Objective, noise: Array) -> tuple[Member, Losses]:
+    def improve(
+        m: Member, h: Hyper, obs: Array, objective: Objective, noise: Array, weight: Array | float = 1.0
+    ) -> tuple[Member, Losses]:
         def loss(actor: nets.MLP) -> Array:
-            return -objective(nets.actor(actor, obs)).mean()
+            return -(weight * objective(nets.actor(actor, obs))).mean()
 
         value, grads = jax.value_and_grad(loss)(m.actor)
         actor, opt = ops.adam_step(m.actor, grads, m.actor_opt, h.lr)
@@ -140,7 +133,7 @@ def member(cfg: Config) -> Base:
         return a._replace(critics=())
 
     def value(a: Agent, obs: Array, action: Array) -> Array:
-        return all_critics(a.critics, obs, action).mean(0)
+        return critics(a.critics, obs, action).mean(0)
 
     return Base(
         init=init,
@@ -186,7 +179,7 @@ def parts(cfg: Config) -> Parts:
         actions = nets.actor(state.learner.actor, batch.obs)
         return {"saturated_share": saturated_share(actions)}
 
-    return Parts(td3.draw, fit, improve, watch, cfg.delay)
+    return Parts(td3.draw, fit, improve, watch, every(cfg.delay))
 
 
 @cache
@@ -195,7 +188,7 @@ def make(cfg: Config) -> Algorithm:
     own = parts(cfg)
 
     def init(key: Array, spec: Spec, hyper: Hyper) -> State:
-        return State(td3.init(key, spec), hyper)
+        return State(td3.init(key, spec, hyper), hyper)
 
     def act(weights: Agent, memo: tuple[()], obs: Array, noise: Array) -> tuple[Array, dict[str, Array]]:
         return td3.act(weights, obs, noise), {}

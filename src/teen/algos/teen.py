@@ -4,7 +4,7 @@ NeurIPS 2023. docs/algos/teen.md sets every equation beside its line here, and s
 
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,8 @@ from .. import nets, ops
 from ..errors import UserError
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from . import td3
-from .base import Losses, Parts, lane_numbers, probe, saturated_share, update
+from . import sac, td3
+from .base import Base, Losses, Parts, every, lane_numbers, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Config:
     evaluate: Literal["mean", "mixture", "vote"] = setting(
         "mean", "evaluated policy: mean action, a member per episode, or best mean Q", "ours"
     )
-    base: td3.Config = field(default_factory=lambda: td3.Config(critics=1))
+    base: Literal["td3", "sac"] = setting("td3", "what a sub-policy is", "TEEN §6")
+    member: td3.Config | sac.Config = field(default_factory=lambda: td3.Config(critics=1))
 
     def __post_init__(self) -> None:
         if self.m > self.n:
@@ -56,14 +57,24 @@ class Config:
         return []
 
 
+BASES: dict[str, Any] = {"td3": td3, "sac": sac}
+
+
+def on(base: str) -> Config:
+    """The defaults on another base learner."""
+    if base not in BASES:
+        raise UserError(f"--base is one of {', '.join(BASES)}, not {base!r}")
+    return Config(base=base, member=BASES[base].Config(critics=1))  # type: ignore[arg-type]
+
+
 class Hyper(NamedTuple):
     alpha: Array
     epsilon: Array
-    base: td3.Hyper
+    member: PyTree  # the base learner's own
 
 
 def hyper(cfg: Config) -> Hyper:
-    return Hyper(**lane_numbers(cfg), base=td3.hyper(cfg.base))
+    return Hyper(**lane_numbers(cfg), member=BASES[cfg.base].hyper(cfg.member))
 
 
 class State(NamedTuple):
@@ -88,7 +99,7 @@ class Agent(NamedTuple):
 
 @cache
 def parts(cfg: Config) -> Parts:
-    base = td3.member(cfg.base)
+    base: Base = BASES[cfg.base].member(cfg.member)
 
     def draw(key: Array, batch: int, spec: Spec) -> Noise:
         member_key, critic_key = random.split(key)
@@ -103,15 +114,15 @@ def parts(cfg: Config) -> Parts:
 
         # Every member proposes a next action; m critics judge all of them, the most cautious counts.
         next_action, bonus = vmap(base.next_action, (0, None, None, 0))(
-            members, h.base, batch.next_obs, noise.members
+            members, h.member, batch.next_obs, noise.members
         )  # (member, batch, action), (member, batch)
         judges = jax.tree.map(lambda leaf: leaf[noise.critics], members)
         judge_all = vmap(base.target_q, (None, None, 0))  # one critic, the actions of every member
         next_q = vmap(judge_all, (0, None, None))(judges, batch.next_obs, next_action)
         next_q = (next_q + bonus[None]).mean(1).min(0)  # (judge, member, batch) -> (batch,)
-        y = ops.bellman(batch.reward, batch.terminated, next_q, h.base.gamma)  # Eq. 16, with s' and θ'
+        y = ops.bellman(batch.reward, batch.terminated, next_q, h.member.gamma)  # Eq. 16, with s' and θ'
 
-        members, losses = vmap(base.fit_critics, (0, None, None, None))(members, h.base, batch, y)
+        members, losses = vmap(base.fit_critics, (0, None, None, None))(members, h.member, batch, y)
         losses = {name: loss.mean() for name, loss in losses.items()}
         state, discriminator_losses = fit_discriminator(state._replace(members=members), batch)
         return state, {**losses, "target": y.mean(), **discriminator_losses}
@@ -129,7 +140,7 @@ def parts(cfg: Config) -> Parts:
             return -ops.masked_mean(log_q_z, known), ops.masked_mean(log_q.argmax(1) == z, known)
 
         (value, accuracy), grads = jax.value_and_grad(loss, has_aux=True)(state.discriminator)
-        discriminator, opt = ops.adam_step(state.discriminator, grads, state.discriminator_opt, state.hyper.base.lr)
+        discriminator, opt = ops.adam_step(state.discriminator, grads, state.discriminator_opt, state.hyper.member.lr)
         losses = {
             "discriminator_loss": value,
             "discriminator_accuracy": accuracy,
@@ -163,7 +174,7 @@ def parts(cfg: Config) -> Parts:
                 log_q = nets.discriminator(state.discriminator, batch.obs, action)[:, k]
                 return q + chosen * h.alpha * ops.clipped_log(log_q, h.epsilon)  # Eq. 14's sign
 
-            return base.improve(member, h.base, batch.obs, objective, noise)
+            return base.improve(member, h.member, batch.obs, objective, noise)
 
         improved, losses = vmap(improve_one)(jnp.arange(cfg.n), members, chosen, noise.members)
         if cfg.actors == "selected-only":
@@ -172,11 +183,11 @@ def parts(cfg: Config) -> Parts:
                 improved,
                 members,
             )
-        members = vmap(base.move_targets, (0, None))(improved, h.base)
+        members = vmap(base.move_targets, (0, None))(improved, h.member)
         return state._replace(members=members), {name: loss.mean() for name, loss in losses.items()}
 
     def watch(state: State, batch: Batch) -> Losses:
-        agents = vmap(base.agent, (0, None))(state.members, state.hyper.base)
+        agents = vmap(base.agent, (0, None))(state.members, state.hyper.member)
         act = vmap(base.policy, (None, 0))
         actions = vmap(act, (0, None))(agents, batch.obs)  # (member, batch, action)
         log_q = vmap(nets.discriminator, (None, None, 0))(state.discriminator, batch.obs, actions)
@@ -188,23 +199,23 @@ def parts(cfg: Config) -> Parts:
             "saturated_share": saturated_share(actions),
         }
 
-    return Parts(draw, fit, improve, watch, cfg.base.delay)
+    return Parts(draw, fit, improve, watch, every(cfg.member.delay))
 
 
 @cache
 def make(cfg: Config) -> Algorithm:
-    base = td3.member(cfg.base)
+    base: Base = BASES[cfg.base].member(cfg.member)
     own = parts(cfg)
 
     def init(key: Array, spec: Spec, hyper: Hyper) -> State:
         member_key, discriminator_key, lottery = random.split(key, 3)
-        members = vmap(lambda k: base.init(k, spec))(random.split(member_key, cfg.n))
-        discriminator = nets.init_discriminator(discriminator_key, spec, cfg.base.hidden, cfg.n)
+        members = vmap(lambda k: base.init(k, spec, hyper.member))(random.split(member_key, cfg.n))
+        discriminator = nets.init_discriminator(discriminator_key, spec, cfg.member.hidden, cfg.n)
         opt = ops.adam_init(discriminator)
         return State(members, discriminator, opt, random.key_data(lottery), hyper)
 
     def agent(state: State) -> Agent:
-        agents = vmap(base.agent, (0, None))(state.members, state.hyper.base)
+        agents = vmap(base.agent, (0, None))(state.members, state.hyper.member)
         return Agent(agents, state.discriminator)
 
     def begin(key: Array) -> Array:

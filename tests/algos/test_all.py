@@ -1,0 +1,54 @@
+"""What holds for every algorithm in the engine: the same seed twice, and a lane alone against the lane among ten."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from teen import algos, engine, envs, replay
+from teen.settings import replace
+
+PLAN = engine.Plan(
+    steps=60, warmup=20, batch=16, utd=2, buffer=1000, log_every=20, eval_every=60, eval_episodes=1, members_every=60,
+    sync=10,
+)  # fmt: skip
+SYSTEMS = [  # TEEN and TD3 on themselves: tests/test_engine.py
+    *((name, None) for name in algos.NAMES if name not in ("teen", "td3")),
+    pytest.param("teen", "sac", marks=pytest.mark.full),
+    pytest.param("rnd", "teen", marks=pytest.mark.full),
+]
+
+
+class Silence:
+    def stepped(self, step): ...
+    def trained(self, step, metrics): ...
+    def evaluated(self, step, episodes): ...
+
+
+def run(name, base, seeds):
+    settings = {"width": 8, "n": 3, "critics": 2, "rnd_width": 8, "epsilon": 0.05}
+    cfg = replace(algos.default_config(name, base), settings)
+    algo = algos.build(name, cfg)
+    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[algos.find(name).hyper(cfg)] * len(seeds))
+    pools = (envs.make("tests.toys:PointMass-v0", copies) for copies in (len(seeds), 3 * len(seeds)))
+    training = next(pools)
+    learner, _, fault = engine.train(algo, PLAN, seeds, hypers, training, next(pools), Silence())
+    assert fault is None
+    assert int(learner.gradient_step) == 2 * (PLAN.steps - PLAN.warmup)
+    return learner, replay.Layout(training.spec, algo.extras)
+
+
+@pytest.mark.parametrize(("name", "base"), SYSTEMS, ids=str)
+def test_lanes_are_reproducible_and_independent(name, base):
+    ten, layout = run(name, base, range(10))
+    again, _ = run(name, base, range(10))
+    for a, b in zip(jax.tree.leaves(ten), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(a, b)
+    alone, _ = run(name, base, [5])
+    for a, b in zip(jax.tree.leaves(alone.state), jax.tree.leaves(ten.state), strict=True):
+        np.testing.assert_allclose(a[0], b[5], rtol=2e-3, atol=2e-4)
+    np.testing.assert_allclose(alone.buffer[0], ten.buffer[5], rtol=1e-3, atol=1e-3)
+    for name, width in layout.extras:
+        rows = layout.unpack(ten.buffer[5], jnp.zeros(60)).extras[name]
+        assert rows.shape == (60, width)
+        np.testing.assert_array_equal(rows, layout.unpack(alone.buffer[0], jnp.zeros(60)).extras[name])
