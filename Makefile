@@ -30,10 +30,10 @@ lint: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 test: lint  ## everything that runs on every change
-	$(BIN)/python -m pytest -m "not full and not learning"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full and not learning"
 
 test-full: lint  ## and what takes longer
-	$(BIN)/python -m pytest -m "not learning"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not learning"
 
 test-learning: $(VENV)/ready-dev  ## every algorithm on a real MuJoCo task; an hour on 2 cores
 	$(BIN)/python -m pytest -m learning
