@@ -191,3 +191,19 @@ def test_teen_on_sac_regularises_the_reparameterised_action():
     gain = after - before
     assert (gain > 1e-6).sum() == 1
     assert (np.abs(gain) < 1e-6).sum() == 2
+
+
+def test_redq_target_by_hand():
+    """Constant critics 3, 5, 7: the smallest of the drawn two counts, the undrawn one does not."""
+    cfg = redq.Config(m=2, member=sac.Config(**SMALL, critics=3, actor_q="mean"))
+    state = start(redq, cfg)
+    flat = jax.tree.map(jnp.zeros_like, state.learner.target_critics)
+    constant = (*flat[:-1], flat[-1]._replace(bias=jnp.array([[3.0], [5.0], [7.0]])))
+    actor = jax.tree.map(jnp.zeros_like, state.learner.actor)
+    state = state._replace(learner=state.learner._replace(target_critics=constant, actor=actor))
+    batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    zero = sac.Noise(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
+    for chosen, least in (([2, 1], 5.0), ([0, 2], 3.0)):
+        noise = redq.Noise(zero, jnp.array(chosen))
+        _, losses = compiled(redq.parts(cfg))[0].fit(state, batch, clock(1), noise)
+        assert losses["target"] == pytest.approx((1 + 0.9 * (least + 0.3 * np.log(2 * np.pi)) + 2) / 2, rel=1e-5)

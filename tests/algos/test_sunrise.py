@@ -96,3 +96,20 @@ def test_one_learner_that_trusts_everything_is_its_base(base):
     one, losses = compiled(sunrise.parts(cfg))[1](state, batch, clock(2), jax.tree.map(lambda x: x[None], noise))
     assert losses["backup_weight"] == 1
     close(alone.learner, translate.at(one.members, 0))
+
+
+def test_target_by_hand():
+    """Constant critics of 3 and 7 and zero actors: each learner's y is its own, r + 0.9 (3 or 7 − 0.3 log π)."""
+    cfg = sunrise.Config(n=2, member=sac.Config(**SMALL))
+    state = start(sunrise, cfg)
+    flat = jax.tree.map(jnp.zeros_like, state.members.target_critics)
+    bias = jnp.broadcast_to(jnp.array([3.0, 7.0]).reshape(2, 1, 1), flat[-1].bias.shape)
+    members = state.members._replace(
+        target_critics=(*flat[:-1], flat[-1]._replace(bias=bias)),
+        actor=jax.tree.map(jnp.zeros_like, state.members.actor),
+    )
+    batch = masked_batch(2)._replace(reward=jnp.ones(ROWS), terminated=jnp.zeros(ROWS))
+    zero = sac.Noise(jnp.zeros((2, ROWS, 2)), jnp.zeros((2, ROWS, 2)))
+    _, losses = compiled(sunrise.parts(cfg))[0].fit(state._replace(members=members), batch, clock(1), zero)
+    assert losses["target"] == pytest.approx(1 + 0.9 * (5 + 0.3 * np.log(2 * np.pi)), rel=1e-5)
+    assert losses["backup_weight"] == pytest.approx(0.5 + 1 / (1 + np.exp(20 * 2)), rel=1e-5)  # std of 3 and 7 is 2
