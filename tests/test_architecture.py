@@ -32,7 +32,12 @@ ALLOWED = {
     "algos": ("spec", "ops", "nets", "settings", "errors", "algos"),
     "envs": ("spec", "errors", "envs"),
     "evaluate.py": ("envs", "spec", "errors"),
-    "engine.py": ("replay", "envs", "errors", "evaluate", "spec"),
+    "on_numpy.py": ("spec",),
+    "program.py": ("nets", "replay", "spec"),
+    "acting.py": ("on_numpy", "program", "spec"),
+    "learning.py": ("program", "replay", "errors", "spec"),
+    "collect.py": ("acting", "envs", "learning", "spec"),
+    "engine.py": ("acting", "collect", "learning", "nets", "program", "replay", "envs", "errors", "evaluate", "spec"),
     "report": ("report",),
 }
 

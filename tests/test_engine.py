@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,8 @@ import pytest
 
 from teen import engine, envs, nets, replay
 from teen.algos import td3, teen
+from teen.program import program
+from teen.spec import Clock
 from tests.support import compiled
 
 PLAN = engine.Plan(
@@ -42,17 +45,18 @@ class Listener:
         self.episodes[step] = episodes
 
 
-def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, should_stop=lambda: False):
+def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, should_stop=lambda: False, crews=None):
     algo = teen.make(cfg)
     hypers = [teen.hyper(cfg) for _ in seeds]
     stacked = jax.tree.map(lambda *x: jnp.stack(x), *hypers)
     if alphas is not None:
         stacked = stacked._replace(alpha=jnp.array(alphas))
-    pools = envs.make(env, len(seeds)), envs.make(env, len(seeds) * 3)
+    training = [envs.make(env, count) for count in crews or [len(seeds)]]
+    evaluation = envs.make(env, len(seeds) * 3)
     listener = Listener()
-    learner, step, fault = engine.train(algo, plan, seeds, stacked, *pools, listener, should_stop)
+    learner, step, fault = engine.train(algo, plan, seeds, stacked, training, evaluation, listener, should_stop)
     assert fault is None
-    layout = replay.Layout(pools[0].spec, algo.extras)
+    layout = replay.Layout(evaluation.spec, algo.extras)
     rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in learner.buffer]
     return learner, rows, listener
 
@@ -88,7 +92,7 @@ def test_a_time_limit_bootstraps_and_a_termination_does_not(counter):
     for index, target in ((2, 3.0), (7, 5 + 0.99 * 10)):  # terminated after 3 steps; time limit after 5
         batch = jax.tree.map(lambda leaf: leaf[index : index + 1], rows[0])  # noqa: B023
         noise = parts.draw(jax.random.key(0), 1, replay.Spec(2, 2))
-        clock = engine.Clock(jnp.array(1), jnp.array(1), jnp.array(0), jnp.array(True))
+        clock = Clock(jnp.array(1), jnp.array(1), jnp.array(0), jnp.array(True))
         _, losses = parts.fit(state, batch, clock, noise)
         assert losses["target"] == pytest.approx(target)
 
@@ -179,10 +183,12 @@ def test_training_stops_when_asked():
 
 def test_every_program_is_compiled_once(counter):
     algo = teen.make(TEEN)
-    program = engine.program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch, 1)
-    sizes = {name: getattr(program, name)._cache_size() for name in ("act", "store", "learn", "probe", "actor")}
+    functions = program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch, 1, PLAN.precision)
+    sizes = {
+        name: getattr(functions, name)._cache_size() for name in ("store", "learn", "probe", "flat_actor", "draw_act")
+    }
     run([7, 9])
-    assert sizes == {name: getattr(program, name)._cache_size() for name in sizes}
+    assert sizes == {name: getattr(functions, name)._cache_size() for name in sizes}
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
 
 
@@ -206,22 +212,120 @@ def test_how_old_the_acting_weights_are(sync, age):
 
 
 SECOND_DEVICE = """
-import jax
+import sys, jax
+from teen import acting
 jax.config.update("jax_default_device", jax.devices("cpu")[1])
 from tests.test_engine import run
+acting.FETCHED_BYTES = int(sys.argv[1])
 learner, rows, listener = run([7, 9])
 assert learner.buffer.device == jax.devices("cpu")[1]
 print(listener.episodes[60][1][0].score, float(learner.state.members.actor[0].weight.sum()))
 """
 
 
-def test_the_learner_may_live_on_another_device_than_the_host(counter):
+@pytest.mark.parametrize("fetched", [2**21, 0], ids=["weights fetched", "weights stay there"])
+def test_the_learner_may_live_on_another_device_than_the_host(counter, fetched):
     """As with a GPU: acting on one device, learning on another, gives what one device gives."""
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": "src:."}
     done = subprocess.run(
-        [sys.executable, "-c", SECOND_DEVICE], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", SECOND_DEVICE, str(fetched)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     score, total = map(float, done.stdout.split())
     assert score == counter[2].episodes[60][1][0].score
     assert total == pytest.approx(float(counter[0].state.members.actor[0].weight.sum()), rel=1e-4)
+
+
+def test_crews_that_take_turns_change_nothing():
+    env = "tests.toys:PointMass-v0"
+    together, apart = run([1, 2, 3], env), run([1, 2, 3], env, crews=[2, 1])
+    np.testing.assert_array_equal(together[0].buffer, apart[0].buffer)
+    for a, b in zip(jax.tree.leaves(together[0].state), jax.tree.leaves(apart[0].state), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_fault_in_a_crew_names_the_programs_lane():
+    from teen.errors import EnvironmentFault
+
+    lanes = [envs.Lanes(envs.make("tests.toys:Faulty-raises-v0", 1), [seed], first=i) for i, seed in enumerate((2, 3))]
+    for _ in range(24):
+        for crew in lanes:
+            crew.step(np.zeros((1, 1)))
+    with pytest.raises(EnvironmentFault, match="lane 1, seed 3, step 25"):
+        lanes[1].step(np.zeros((1, 1)))
+
+
+def test_a_replay_in_host_memory_trains_alike(counter):
+    learner, _, listener = run([7, 9], plan=PLAN._replace(replay="host", utd=2))
+    expected, _, expected_log = run([7, 9], plan=PLAN._replace(utd=2))
+    assert learner.buffer.size == 0
+    assert int(learner.gradient_step) == int(expected.gradient_step) == 80
+    assert int(learner.env_step) == 60
+    for a, b in zip(jax.tree.leaves(learner.state), jax.tree.leaves(expected.state), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    for name, values in expected_log.metrics[60].items():
+        np.testing.assert_allclose(listener.metrics[60][name], values, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_nothing_is_compiled_once_training_is_under_way():
+    """From the first evaluation and log on, whatever chunk, episode or evaluation follows."""
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **_: compiled.append(event) if event.endswith("backend_compile_duration") else None
+    )
+    before = {}
+
+    class Counting(Listener):
+        def stepped(self, step):
+            before[step] = len(compiled)
+
+    listener, algo = Counting(), teen.make(teen.Config(n=3, member=td3.Config(width=9, critics=1)))
+    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[teen.hyper(TEEN)] * 2)
+    plan = PLAN._replace(steps=240, members_every=30)
+    pools = [envs.make("tests.toys:Counter-v0", 2)], envs.make("tests.toys:Counter-v0", 6)
+    engine.train(algo, plan, [7, 9], hypers, *pools, listener)
+    jax.monitoring.clear_event_listeners()
+    assert before[60] > 5
+    assert before[240] == before[90]
+
+
+def test_evaluation_does_not_stop_training(monkeypatch):
+    """The evaluation of step 30 ends only after step 55 has been trained: were it waited for, it never would."""
+    from teen import evaluate
+
+    passed, original = threading.Event(), evaluate.evaluate
+
+    def late(algo, agents, pool, seeds, step, *rest):
+        assert step > 30 or passed.wait(60), "training waited for the evaluation"
+        return original(algo, agents, pool, seeds, step, *rest)
+
+    monkeypatch.setattr(evaluate, "evaluate", late)
+    monkeypatch.setattr(Listener, "stepped", lambda self, step: passed.set() if step == 55 else None)
+    _, _, listener = run([7, 9])
+    assert list(listener.episodes) == [30, 60]
+    monkeypatch.undo()
+    assert listener.episodes == run([7, 9])[2].episodes  # and says what it would have said at once
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_precision_keeps_its_promise(precision):
+    """On a CPU, tf32 is float32 to the bit. bf16 rounds what is multiplied, 8 bits: weights stay within a few per cent
+    of the distance that they have moved."""
+    env = "tests.toys:PointMass-v0"
+    start, _, _ = run([7], env, PLAN._replace(steps=20, eval_every=20))
+    exact, _, _ = run([7], env)
+    other, _, _ = run([7], env, PLAN._replace(precision=precision))
+
+    def weights(learner):
+        members = learner.state.members
+        return np.concatenate([np.ravel(x) for x in jax.tree.leaves((members.actor, members.critics))])
+
+    off = np.linalg.norm(weights(other) - weights(exact)) / np.linalg.norm(weights(exact) - weights(start))
+    if precision == "float32":
+        assert off == 0
+    else:
+        assert 0 < off < 0.3

@@ -1,9 +1,12 @@
+import threading
+import time
+
 import numpy as np
 import pytest
 
 from teen import envs
 from teen.errors import CopyFault, EnvironmentFault
-from teen.evaluate import episode_seeds, rollout
+from teen.evaluate import Evaluations, _UnderWay, episode_seeds, rollout
 
 
 def test_rollouts_add_up_whole_episodes():
@@ -27,14 +30,14 @@ def test_rollouts_add_up_whole_episodes():
 
 def test_a_fault_names_the_lane_and_its_seed():
     copies = envs.make("tests.toys:Counter-v0", 6)
-    step = copies.step
+    send = copies.send
 
     def failing(ids, actions):
         if len(ids) == 4 and 4 in ids:  # the second copy of lane 1, whose block of copies is 3, 4, 5
             raise CopyFault(4, "step raised nothing in particular")
-        return step(ids, actions)
+        return send(ids, actions)
 
-    copies.step = failing
+    copies.send = failing
     with pytest.raises(EnvironmentFault, match=r"lane 1, seed 77, step 1 of an evaluation: step raised nothing"):
         rollout(copies, lambda obs: np.zeros((2, 2, 2)), [5, 77], np.array([[1, 2], [3, 4]]))
 
@@ -70,3 +73,22 @@ def test_envpool_that_cannot_start_is_a_named_fault(monkeypatch):
     monkeypatch.setattr(envpool, "make", broken)
     with pytest.raises(EnvironmentFault, match=r"Hopper-v4 failed .* step 0: reset raised ParseXML: empty file"):
         envs.Lanes(envs.make("Hopper-v4", 1, "envpool"), [0])
+
+
+def test_an_evaluation_that_hangs_is_named_and_left_behind():
+    class Hanging:
+        name = "Stuck-v0"
+
+        def __len__(self):
+            return 6
+
+        def busy(self):
+            return 4, time.monotonic() - 100  # copy 4 of 6: lane 1 of 2
+
+    release = threading.Event()
+    evaluations = Evaluations(None, Hanging(), [5, 77], 3, timeout=60)
+    evaluations._under_way = _UnderWay(30, lambda: release.wait(60) and [])
+    with pytest.raises(EnvironmentFault, match=r"Stuck-v0 failed in lane 1, seed 77, in an evaluation: did not return"):
+        list(evaluations.finished())
+    assert list(evaluations.finished(wait=True)) == []
+    release.set()

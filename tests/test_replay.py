@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from teen import replay
 from teen.spec import Spec
@@ -17,7 +18,8 @@ def test_a_row_comes_back_as_it_went_in():
         "next_obs": np.array([[5.0, 6.0]]),
         "extras": {"z": np.array([[7]]), "mask": np.array([[8.0, 9.0, 10.0]])},
     }
-    row = LAYOUT.pack(**parts)
+    row = np.empty((1, LAYOUT.width), np.float32)
+    LAYOUT.pack(row, **parts)
     assert row.tolist() == [[1, 2, 3, 4, 1, 5, 6, 7, 8, 9, 10]]
     batch = LAYOUT.unpack(jnp.array(row), jnp.array([0]))
     for name in ("obs", "action", "reward", "terminated", "next_obs"):
@@ -50,3 +52,22 @@ def test_samples_are_uniform_over_what_is_stored_and_know_their_age():
         assert sum(counts) == 4000
         np.testing.assert_allclose(counts, 4000 / len(kept), rtol=0.15)
         np.testing.assert_array_equal(batch.age, stored - 1 - steps)
+
+
+@pytest.mark.parametrize("stored", [1, 3, 5, 13])
+def test_host_memory_gives_the_same_batch_for_the_same_bits(stored):
+    """Before and after the buffer of 5 rows has gone round."""
+    lanes, width = 2, LAYOUT.width
+    rng = np.random.default_rng(stored)
+    host, device = replay.HostReplay(lanes, 5, width), jnp.zeros((lanes, 5, width))
+    for step in range(stored):
+        row = rng.normal(size=(lanes, width)).astype(np.float32)
+        host.insert(row)
+        device = replay.insert(device, jnp.array(row), jnp.array(step))
+    np.testing.assert_array_equal(host.buffer, device)
+    bits = rng.integers(0, 2**32, (lanes, 64), dtype=np.uint32)
+    sampled = host.sample(bits)
+    for lane in range(lanes):
+        expected = replay.sample(LAYOUT, device[lane], jnp.array(stored), jnp.array(bits[lane]))
+        batch = LAYOUT.unpack(sampled.rows[lane], sampled.age[lane])
+        jax.tree.map(np.testing.assert_array_equal, batch, expected)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import tomli_w
 
@@ -17,6 +17,7 @@ from . import algos, presets
 from .engine import Plan
 from .envs import Backend
 from .errors import UserError
+from .nets import Precision
 from .settings import flat, leaves, replace, setting, variants
 
 
@@ -41,6 +42,13 @@ class Run:
     log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
 
     sync: int = setting(10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1)
+    replay: Literal["auto", "device", "host"] = setting(
+        "auto", "where transitions are kept; auto: with the learner, or in host memory where they do not fit", "ours"
+    )
+
+    precision: Precision = setting(
+        "tf32", "products of an update: float32; tf32: that on a CPU, TF32 on a GPU; bf16: operands rounded to bfloat16"
+    )
 
     action_repeat: int = setting(1, "environment steps for which an action is held", "TEEN App. B", low=1)
     reward_scale: float = setting(1.0, "factor on training rewards; evaluation shows the environment's own", "ours")

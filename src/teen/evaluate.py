@@ -1,6 +1,9 @@
 """Rollouts without noise: the headline policy, and each member by itself."""
 
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import cache
 from typing import NamedTuple
 
@@ -8,8 +11,9 @@ import jax
 import numpy as np
 from jax import Array, random, vmap
 
-from .envs import Envs, checked_step, naming
-from .errors import UserError
+from .envs import Envs, naming
+from .envs import step as take_step
+from .errors import EnvironmentFault, UserError
 from .spec import Algorithm, PyTree
 
 HEADLINE = "mean"
@@ -50,7 +54,7 @@ def rollout(
     for step in range(1, LONGEST_EPISODE + 1):
         actions = policy(obs.reshape(lanes, episodes, -1)).reshape(copies.size, -1)
         with naming(envs, who, f"step {step} of an evaluation"):
-            next_obs, reward, terminated, truncated = checked_step(envs, copies[running].tolist(), actions[running])
+            next_obs, reward, terminated, truncated = take_step(envs, copies[running].tolist(), actions[running])
         obs[running] = next_obs
         scores[running] += reward
         lengths[running] += 1
@@ -112,3 +116,71 @@ def evaluate(
 def copies_needed(algo: Algorithm, lanes: int, episodes: int) -> int:
     """How many environments an evaluation steps side by side."""
     return lanes * max(episodes, algo.size if algo.members else 1)
+
+
+class Evaluations:
+    """Evaluates snapshots of the agents in a thread of its own while training goes on, one at a time and in order.
+
+    Nothing in an evaluation depends on when it runs. Its environments spend their time outside Python's lock, so
+    that it takes spare cores where there are any.
+    """
+
+    def __init__(self, algo: Algorithm, envs: Envs, seeds: Sequence[int], episodes: int, timeout: float):
+        self.algo, self.envs, self.seeds, self.episodes, self.timeout = algo, envs, seeds, episodes, timeout
+        self._under_way: _UnderWay | None = None
+
+    def begin(self, step: int, agents: Future[PyTree], members: bool) -> None:
+        """The one before must have been taken."""
+        assert self._under_way is None
+
+        def work() -> list[list[Episode]]:
+            here = jax.device_put(agents.result(), jax.devices("cpu")[0])
+            return evaluate(self.algo, here, self.envs, self.seeds, step, self.episodes, members)
+
+        self._under_way = _UnderWay(step, work)
+
+    def finished(self, wait: bool = False) -> Iterator[tuple[int, list[list[Episode]]]]:
+        """The evaluation that has ended since the last call, if one has; with `wait`, the one under way."""
+        if self._under_way is None:
+            return
+        while self._under_way.is_alive():
+            if not wait:
+                self._check_hanging()
+                return
+            self._under_way.join(0.2)
+            self._check_hanging()
+        done, self._under_way = self._under_way, None
+        yield done.step, done.result()
+
+    def _check_hanging(self) -> None:
+        busy = self.envs.busy()
+        if busy and time.monotonic() - busy[1] > self.timeout:
+            copy, _ = busy
+            lane = "unknown" if copy is None else copy * len(self.seeds) // len(self.envs)
+            seed = "unknown" if copy is None else self.seeds[int(lane)]
+            self._under_way = None  # its thread is left behind: there is no way to end it
+            raise EnvironmentFault(
+                f"environment {self.envs.name} failed in lane {lane}, seed {seed}, in an evaluation: "
+                f"did not return within {self.timeout:g} s (--env-timeout)"
+            )
+
+
+class _UnderWay(threading.Thread):
+    def __init__(self, step: int, work: Callable[[], list[list[Episode]]]):
+        super().__init__(daemon=True, name=f"evaluation at step {step}")
+        self.step, self._work = step, work
+        self._rows: list[list[Episode]] | None = None
+        self._error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._rows = self._work()
+        except BaseException as error:  # handed to the thread that asks for the result
+            self._error = error
+
+    def result(self) -> list[list[Episode]]:
+        if self._error:
+            raise self._error
+        assert self._rows is not None
+        return self._rows

@@ -1,5 +1,8 @@
 """Multi-layer perceptrons as plain tuples of arrays. Members and lanes are added with ``vmap``."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -19,7 +22,30 @@ class Linear(NamedTuple):
 
 MLP = tuple[Linear, ...]
 Norm = Literal["none", "layer"]
+Precision = Literal["float32", "tf32", "bf16"]
 LOG_STD = (-20.0, 2.0)
+
+
+_precision: ContextVar[Precision] = ContextVar("precision", default="tf32")
+
+
+@contextmanager
+def precision(chosen: Precision) -> Iterator[None]:
+    """How layers are multiplied in functions traced meanwhile. Not an argument: it would run through every formula."""
+    token = _precision.set(chosen)
+    try:
+        # XLA's "default" is TF32 on a GPU that has it, and float32 on a CPU.
+        with jax.default_matmul_precision("float32" if chosen == "float32" else "default"):
+            yield
+    finally:
+        _precision.reset(token)
+
+
+def product(x: Array, weight: Array) -> Array:
+    """(batch, in) with (out, in) -> (batch, out), summed in float32."""
+    if _precision.get() == "bf16":
+        x, weight = x.astype(jnp.bfloat16), weight.astype(jnp.bfloat16)
+    return jnp.einsum("bi,oi->bo", x, weight, preferred_element_type=jnp.float32)
 
 
 def init_mlp(key: Array, sizes: tuple[int, ...]) -> MLP:
@@ -37,13 +63,13 @@ def init_mlp(key: Array, sizes: tuple[int, ...]) -> MLP:
 
 
 def linear(layer: Linear, x: Array) -> Array:
-    return jnp.einsum("bi,oi->bo", x, layer.weight) + layer.bias[None]
+    return product(x, layer.weight) + layer.bias[None]
 
 
 def normed_linear(layer: Linear, x: Array) -> Array:
     """LayerNorm (Ba et al. 2016) between weight and bias: the bias is its offset, and its scale is left to the next
     layer, which undoes any positive factor that ReLU lets through."""
-    x = jnp.einsum("bi,oi->bo", x, layer.weight)
+    x = product(x, layer.weight)
     x = x - x.mean(-1, keepdims=True)
     return x / jnp.sqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-5) + layer.bias[None]
 
@@ -51,7 +77,10 @@ def normed_linear(layer: Linear, x: Array) -> Array:
 def mlp(layers: MLP, x: Array, norm: Norm = "none") -> Array:
     *hidden, last = layers
     for layer in hidden:
-        x = jax.nn.relu(normed_linear(layer, x) if norm == "layer" else linear(layer, x))
+        x = normed_linear(layer, x) if norm == "layer" else linear(layer, x)
+        if _precision.get() == "bf16":
+            x = x.astype(jnp.bfloat16)  # as the next product takes it: half the memory traffic, the same numbers
+        x = jax.nn.relu(x)
     return linear(last, x)
 
 

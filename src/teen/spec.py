@@ -28,6 +28,7 @@ class Step(NamedTuple):
     terminated: np.ndarray  # (lane,) bool: the task ended here, nothing follows
     truncated: np.ndarray  # (lane,) bool: only the clock ran out, value follows
     obs: np.ndarray  # (lane, obs): where to act from now; a fresh start where an episode ended
+    finished: bool  # whether any episode ended
 
 
 class Batch(NamedTuple):

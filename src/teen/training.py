@@ -18,7 +18,9 @@ from .agent import Agent
 from .config import Job
 from .errors import EnvironmentFault
 from .evaluate import Episode, copies_needed
+from .learning import place_replay
 from .progress import Progress
+from .replay import Layout
 from .settings import replace
 from .spec import PyTree
 
@@ -92,19 +94,23 @@ def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     algo = algos.build(job.run.algo, job.variants[0].config, job.run.normalise_obs)
     seeds, plan = job.lane_seeds, job.run.plan()
     make_envs = partial(envs.make, job.run.env, backend=backend, action_repeat=job.run.action_repeat)
-    training = make_envs(len(seeds))
+    training = envs.make_crews(job.run.env, len(seeds), backend, job.run.action_repeat)
     evaluation = make_envs(copies_needed(algo, len(seeds), plan.eval_episodes))
+    layout = Layout(training[0].spec, algo.extras)
+    place, placed = place_replay(job.run.replay, layout.bytes(len(seeds), plan.capacity))
+    plan = plan._replace(replay=place)
     parent = rundir.choose(out, job.run)
     folders = [rundir.RunDir(parent / v.name, job.run, v.config) for v in job.variants]
     if show:
         own = [notice for v in job.variants for notice in getattr(v.config, "notices", list)()]
         for notice in dict.fromkeys(filter(None, [slower, *own])):
             print(f"notice: {notice}", file=sys.stderr)
+        print(placed, file=sys.stderr)
 
     hypers = [module.hyper(v.config) for v in job.variants for _ in job.run.seeds]
     stacked = jax.tree.map(lambda *numbers: jnp.stack(numbers), *hypers)
     names = [f"{v.name} seed {seed}".strip() for v in job.variants for seed in job.run.seeds]
-    watchdog = envs.Watchdog(job.run.env_timeout, [training, evaluation])
+    watchdog = envs.Watchdog(job.run.env_timeout, training)  # evaluations watch over theirs
     with Progress(plan.steps, names, show) as progress, stop_requests() as should_stop:
         recorder = Recorder(job, folders, progress)
         with watchdog:
@@ -113,12 +119,12 @@ def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
             )
         agents = _split_agents(job, algo.agent, learner.state, step)
         for folder, agent in zip(folders, agents, strict=True):
-            folder.save_agent(agent.agents, training.spec, step)
+            folder.save_agent(agent.agents, layout.spec, step)
             folder.draw()
     if fault:
         raise EnvironmentFault(f"{fault}; logs are kept, and the agent after {step} steps is saved") from fault
-    training.close()
-    evaluation.close()
+    for pool in (*training, evaluation):
+        pool.close()
     return Outcome([f.path for f in folders], agents, recorder.last, step, step < plan.steps)
 
 

@@ -32,7 +32,7 @@ def run(name, base, seeds):
     hypers = jax.tree.map(lambda *x: jnp.stack(x), *[algos.find(name).hyper(cfg)] * len(seeds))
     pools = (envs.make("tests.toys:PointMass-v0", copies) for copies in (len(seeds), 3 * len(seeds)))
     training = next(pools)
-    learner, _, fault = engine.train(algo, PLAN, seeds, hypers, training, next(pools), Silence())
+    learner, _, fault = engine.train(algo, PLAN, seeds, hypers, [training], next(pools), Silence())
     assert fault is None
     assert int(learner.gradient_step) == 2 * (PLAN.steps - PLAN.warmup)
     return learner, replay.Layout(training.spec, algo.extras)

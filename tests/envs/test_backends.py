@@ -99,7 +99,7 @@ def random_episodes(name: str, backend: str, episodes: int) -> tuple[np.ndarray,
     scores, lengths, going = np.zeros(episodes), np.zeros(episodes), np.arange(episodes)
     for _ in range(1000):
         actions = rng.uniform(-1, 1, (episodes, copies.spec.action))
-        _, reward, terminated, truncated = copies.step(going.tolist(), actions[going])
+        _, reward, terminated, truncated = envs.step(copies, going.tolist(), actions[going])
         scores[going] += reward
         lengths[going] += 1
         going = going[~(terminated | truncated)]
@@ -131,7 +131,7 @@ def test_envpool_observations_have_the_same_layout(name):
         copies = envs.make(name, 60, backend)
         copies.reset(range(60), range(60))
         actions = np.random.default_rng(3).uniform(-1, 1, (3, 60, copies.spec.action))
-        obs = [copies.step(range(60), action)[0] for action in actions]
+        obs = [envs.step(copies, range(60), action)[0] for action in actions]
         copies.close()
         return obs[-1]
 

@@ -19,7 +19,7 @@ def test_actions_map_affinely_to_each_bound():
     ]
     np.testing.assert_allclose(scaled, expected)
     pool.reset([0], [1])
-    pool.step([0], np.full((1, 4), 0.5))
+    envs.step(pool, [0], np.full((1, 4), 0.5))
     np.testing.assert_allclose(pool.envs[0].unwrapped.last_action, [[0.5, 0.75], [200, 5.75]])
 
 

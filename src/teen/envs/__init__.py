@@ -4,13 +4,13 @@ from typing import Literal
 
 from ..errors import UserError
 from . import names, pool
-from .adapter import Envs, Lanes, checked_step, naming
+from .adapter import Envs, Lanes, naming, step
 from .gym import GymnasiumEnvs
 from .pool import EnvPoolEnvs
 from .repeat import Repeated
 from .watchdog import Watchdog
 
-__all__ = ["Backend", "Envs", "Lanes", "Watchdog", "checked_step", "choose_backend", "make", "naming"]
+__all__ = ["Backend", "Envs", "Lanes", "Watchdog", "choose_backend", "make", "make_crews", "naming", "step"]
 
 Backend = Literal["auto", "gymnasium", "envpool"]
 
@@ -24,6 +24,14 @@ def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "en
     would_help = names.is_suite(name) or names.paper_use(name)
     reason = pool.unavailable() if would_help else ""
     return "gymnasium", f"stepping with gymnasium, more slowly: {reason}" if reason else ""
+
+
+def make_crews(name: str, lanes: int, backend: Backend = "auto", action_repeat: int = 1) -> list[Envs]:
+    """One copy per lane, for training. In two halves where stepping goes on outside Python: while the copies of one
+    half step, the host acts for the other."""
+    chosen, _ = choose_backend(name, backend)
+    counts = [(lanes + 1) // 2, lanes // 2] if chosen == "envpool" and lanes > 3 else [lanes]
+    return [make(name, count, chosen, action_repeat) for count in counts]
 
 
 def make(name: str, count: int, backend: Backend = "auto", action_repeat: int = 1) -> Envs:

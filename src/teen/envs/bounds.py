@@ -29,6 +29,6 @@ class Bounds(NamedTuple):
 
     def scale(self, actions: np.ndarray) -> np.ndarray:
         """(row, action) in [-1, 1] -> (row, *shape) in the bounds, affinely and per dimension."""
-        share = (np.clip(actions, -1, 1).astype(np.float64) + 1) / 2
-        scaled: np.ndarray = self.low + share * (self.high - self.low)
-        return scaled.reshape(len(actions), *self.shape).astype(self.dtype)
+        clipped = np.minimum(np.maximum(actions, -1), 1).astype(np.float64)
+        scaled: np.ndarray = self.low + (clipped + 1) * (0.5 * (self.high - self.low))
+        return scaled.reshape(len(actions), *self.shape).astype(self.dtype, copy=False)

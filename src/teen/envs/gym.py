@@ -55,10 +55,15 @@ class GymnasiumEnvs:
                 raise CopyFault(i, fault.reason) from fault.__cause__
             except Exception as error:
                 raise CopyFault(i, f"reset raised {described(error)}") from error
-        self._busy = None
+            finally:
+                self._busy = None
         return np.stack(rows)
 
-    def step(self, ids: Sequence[int], actions: np.ndarray) -> Results:
+    def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
+        self._sent = ids, actions
+
+    def receive(self) -> Results:
+        ids, actions = self._sent
         results = []
         for i, action in zip(ids, self.scale(actions), strict=True):
             self._busy = (i, time.monotonic())
@@ -69,7 +74,8 @@ class GymnasiumEnvs:
                 raise CopyFault(i, fault.reason) from fault.__cause__
             except Exception as error:
                 raise CopyFault(i, f"step raised {described(error)}") from error
-        self._busy = None
+            finally:
+                self._busy = None
         obs, reward, terminated, truncated = zip(*results, strict=True)
         return np.stack(obs), np.array(reward), np.array(terminated), np.array(truncated)
 

@@ -66,6 +66,7 @@ class EnvPoolEnvs:
         sizes = [int(np.prod(space[key].shape)) for key in self._keys] if self._keys else [space.shape[0]]
         self.spec = Spec(sum(sizes), self.bounds.size)
         self._pool: Any = None
+        self._all = np.arange(count, dtype=np.int32)
         self._since: float | None = None
 
     def __len__(self) -> int:
@@ -90,10 +91,12 @@ class EnvPoolEnvs:
         try:
             if self._pool is None:
                 self._pool = self._make(ids, seeds)
+                self._state_keys = self._pool._state_keys
             obs, info = self._pool.reset(np.asarray(ids, np.int32))
         except RuntimeError as error:
             raise CopyFault(None, f"reset raised {one_line(error)}") from error
-        self._since = None
+        finally:
+            self._since = None
         started: np.ndarray = self._rows(obs)[_order(info["env_id"], ids)]
         return started
 
@@ -113,16 +116,31 @@ class EnvPoolEnvs:
             num_threads=min(self.count, os.cpu_count() or 1),
         )
 
-    def step(self, ids: Sequence[int], actions: np.ndarray) -> Results:
+    # What the pool's Python wrapper sends and receives, without its bookkeeping, which costs a quarter of a step of
+    # ten HalfCheetahs.
+    def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
+        self._sent = numbers = self._all if ids == range(self.count) else np.asarray(ids, np.int32)
+        scaled = np.ascontiguousarray(self.scale(actions), np.float64)
         self._since = time.monotonic()
+        self._pool._send([numbers, numbers, scaled])
+
+    def receive(self) -> Results:
+        numbers = self._sent
         try:
-            results = self._pool.step(self.scale(actions), np.asarray(ids, np.int32))
+            state = dict(zip(self._state_keys, self._pool._recv(), strict=True))
         except RuntimeError as error:
             raise CopyFault(None, f"step raised {one_line(error)}") from error
-        self._since = None
-        obs, reward, terminated, truncated, info = results
-        rows = _order(info["env_id"], ids)
-        return self._rows(obs)[rows], np.asarray(reward, np.float64)[rows], terminated[rows], truncated[rows]
+        finally:
+            self._since = None
+        obs = {key: state[f"obs:{key}"] for key in self._keys} if self._keys else state["obs"]
+        truncated = state["trunc"]
+        terminated = state["done"] & ~truncated
+        results = self._rows(obs), state["reward"].astype(np.float64), terminated, truncated
+        found = state["info:env_id"]
+        if (found == numbers).all():
+            return results
+        rows = _order(found, numbers)
+        return results[0][rows], results[1][rows], terminated[rows], truncated[rows]
 
     def busy(self) -> tuple[int | None, float] | None:
         return None if self._since is None else (None, self._since)
@@ -132,7 +150,7 @@ class EnvPoolEnvs:
             self._pool.close()
 
 
-def _order(found: np.ndarray, wanted: Sequence[int]) -> np.ndarray:
+def _order(found: np.ndarray, wanted: Sequence[int] | np.ndarray) -> np.ndarray:
     """Where each wanted copy stands among the results."""
     place = np.empty(int(found.max()) + 1, int)
     place[found] = np.arange(len(found))

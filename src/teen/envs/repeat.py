@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapter import Envs, Results, checked_step
+from .adapter import Envs, Results, step
 
 
 class Repeated:
@@ -27,14 +27,18 @@ class Repeated:
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
         return self.envs.reset(ids, seeds)
 
-    def step(self, ids: Sequence[int], actions: np.ndarray) -> Results:
+    def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
+        self._sent = ids, actions
+
+    def receive(self) -> Results:
+        ids, actions = self._sent
         numbers = np.asarray(ids)
         obs = np.empty((len(numbers), self.spec.obs), np.float32)
         reward = np.zeros(len(numbers))
         terminated, truncated = np.zeros(len(numbers), bool), np.zeros(len(numbers), bool)
         going = np.arange(len(numbers))
         for _ in range(self.times):
-            results = checked_step(self.envs, numbers[going].tolist(), actions[going])
+            results = step(self.envs, numbers[going].tolist(), actions[going])
             obs[going], terminated[going], truncated[going] = results[0], results[2], results[3]
             reward[going] += results[1]
             going = going[~(results[2] | results[3])]

@@ -53,11 +53,11 @@ class Watchdog:
                 if busy is None or time.monotonic() - busy[1] < self.limit:
                     continue
                 copy, since = busy
-                if self._main and interrupted != since:
+                if copy is not None and self._main and interrupted != since:  # None: it hangs outside Python
                     interrupted = since
                     self._fault = CopyFault(copy, f"did not return within {self.limit:g} s (--env-timeout)")
                     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
-                elif time.monotonic() - since > self.limit + GRACE:
+                elif copy is None or time.monotonic() - since > self.limit + GRACE:
                     lane = "unknown" if copy is None else copy
                     print(
                         f"teen: environment {envs.name} hangs in lane {lane}: it did not return within "
