@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-full test-learning lint format bench-update clean
+.PHONY: train test test-full test-learning lint format bench clean
 .DEFAULT_GOAL := train
 
 # .venv is completed when a lock file or the package's own metadata change
@@ -49,8 +49,8 @@ format: $(VENV)/ready-dev
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	@touch $@
 
-bench-update: .venv-bench/ready  ## updates per second, and TD3 end to end beside its peers
-	.venv-bench/bin/python -m benchmarks.update
+bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limits; a quarter of an hour on 2 cores
+	.venv-bench/bin/python -m benchmarks
 
 clean:
 	rm -rf $(VENV) .venv-bench .cache .pytest_cache .mypy_cache .ruff_cache

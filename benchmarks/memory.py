@@ -1,0 +1,54 @@
+"""Memory of a 10-lane TEEN run on HalfCheetah-v4, evaluation and all, over its replay of a million steps and its
+parameters (with targets and Adam's moments).
+
+On a GPU, the device's peak. On a CPU, the process's peak less what it had before the run.
+"""
+
+import resource
+
+import jax
+import jax.numpy as jnp
+
+from benchmarks import loops, row
+from teen import algos, engine, envs
+from teen.evaluate import copies_needed
+
+LANES, CAPACITY, STEPS = 10, 1_000_000, 60
+
+
+def measure() -> dict[str, object]:
+    before = peak()
+    module = algos.find("teen")
+    algo, hypers = module.make(module.Config()), [module.hyper(module.Config())] * LANES
+    plan = engine.Plan(
+        steps=CAPACITY, warmup=20, batch=loops.BATCH, utd=1, buffer=CAPACITY, log_every=20, eval_every=40,
+        eval_episodes=10, members_every=loops.NEVER, sync=10,
+    )  # fmt: skip
+    watch = loops.Stopwatch()
+    learner, _, _ = engine.train(
+        algo,
+        plan,
+        list(range(LANES)),
+        jax.tree.map(lambda *x: jnp.stack(x), *hypers),
+        envs.make_crews("HalfCheetah-v4", LANES),
+        envs.make("HalfCheetah-v4", copies_needed(algo, LANES, 10)),
+        watch,
+        lambda: STEPS in watch.times,
+    )
+    replay = learner.buffer.size * 4
+    parameters = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(learner.state))
+    used = peak() - before
+    print(
+        f"  {used / 1e9:.2f} GB for {replay / 1e9:.2f} of replay and {parameters / 1e9:.2f} of parameters", flush=True
+    )
+    gb = {"used": used / 1e9, "replay": replay / 1e9, "parameters": parameters / 1e9}
+    return {"values": {"memory": used / (replay + parameters)}, "gb": gb}
+
+
+def peak() -> int:
+    stats = jax.devices()[0].memory_stats()
+    return stats["peak_bytes_in_use"] if stats else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    row.main(__file__, measure)

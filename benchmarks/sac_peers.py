@@ -1,0 +1,11 @@
+"""SAC end to end, one seed, beside SBX and Stable-Baselines3."""
+
+from benchmarks import peers, row
+
+
+def measure() -> dict[str, object]:
+    return peers.measure("sac")
+
+
+if __name__ == "__main__":
+    row.main(__file__, measure)
