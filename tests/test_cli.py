@@ -309,3 +309,22 @@ def test_a_terminal_gets_a_live_display(tmp_path):
     assert process.returncode == 0
     for part in ("step 90 of 90", "steps/s", "left", "last evaluation", "seed 1", "diversity_bound"):
         assert part in text
+
+
+def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(cli.COMMANDS, "train", interrupted)
+    assert cli.main(["train"]) == 130
+    assert capsys.readouterr().err == "teen: stopped at once; what was logged is kept, the agent is not saved\n"
+
+
+def test_the_replay_is_announced_with_its_size_and_place(tmp_path, capsys):
+    arguments = (
+        "--env tests.toys:PointMass-v0 --seeds 2 --n 2 --width 8 --batch 16 --steps 40 --warmup 20 --eval-every 40"
+    )
+    for place, words in (("auto", "memory of cpu"), ("host", "host memory")):
+        out = str(tmp_path / place)
+        assert cli.main(["train", *arguments.split(), "--replay", place, "--out", out]) == 0
+        assert f"replay: 0.00 GB in {words}" in capsys.readouterr().err

@@ -193,3 +193,6 @@ def main(arguments: list[str] | None = None) -> int:
     except EnvironmentFault as fault:
         print(f"teen: {fault}", file=sys.stderr)
         return 3
+    except KeyboardInterrupt:  # training answers the first Ctrl-C itself
+        print("teen: stopped at once; what was logged is kept, the agent is not saved", file=sys.stderr)
+        return INTERRUPTED

@@ -45,8 +45,11 @@ def place_replay(wanted: Literal["auto", "device", "host"], size: int, device: A
 
 
 class Learning:
-    """All lanes' learner, on a thread of its own: handing work to a device costs milliseconds per chunk, which acting
-    need not wait for. Work is done in the order in which it is asked for."""
+    """All lanes' learner. Work is done in the order in which it is asked for, and not waited for.
+
+    Handing work to a GPU takes a millisecond per chunk, which acting need not wait for: it has a thread of its own. On
+    the host's own CPU it takes no time, and a thread would only get in the way: TD3 on 2 cores, 3.3 instead of 3.05 ms
+    a step."""
 
     def __init__(
         self,
@@ -71,7 +74,8 @@ class Learning:
         # Committed to its device from the start: an uncommitted argument would compile everything twice.
         self._learner: Learner = jax.device_put(learner, jnp.zeros(()).device)
         self._keys = np.array(self.streams.learn)  # a copy: the learner's own are donated
-        self._thread = ThreadPoolExecutor(1, "learner")
+        elsewhere = self._learner.env_step.device != jax.devices("cpu")[0]
+        self._thread = ThreadPoolExecutor(1, "learner") if elsewhere else None
         self._handed: deque[Future[Any]] = deque()
 
     def ask(self, question: Callable[[Learner], T]) -> Future[T]:
@@ -85,7 +89,8 @@ class Learning:
         return learner
 
     def close(self) -> None:
-        self._thread.shutdown()
+        if self._thread:
+            self._thread.shutdown()
 
     def store(self, packed: np.ndarray) -> None:
         """(step, lane, width + 1): only keeps them."""
@@ -105,6 +110,10 @@ class Learning:
         """An error in earlier work comes out here."""
         while self._handed and (self._handed[0].done() or len(self._handed) >= QUEUED):
             self._handed.popleft().result()
+        if self._thread is None:
+            done: Future[T] = Future()
+            done.set_result(work())
+            return done
         handed = self._thread.submit(work)
         self._handed.append(handed)
         return handed
