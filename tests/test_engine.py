@@ -329,3 +329,14 @@ def test_precision_keeps_its_promise(precision):
         assert off == 0
     else:
         assert 0 < off < 0.3
+
+
+def test_the_learner_is_not_asked_for_weights_during_the_warm_up(monkeypatch):
+    """Episodes of three steps would ask it in every chunk, and wait for the answer."""
+    from teen import acting
+
+    asked = []
+    original = acting.Fetched.ask
+    monkeypatch.setattr(acting.Fetched, "ask", lambda self, *args: asked.append(1) or original(self, *args))
+    run([7, 9], plan=PLAN._replace(steps=400, warmup=400, eval_every=400))
+    assert len(asked) == 1

@@ -72,6 +72,7 @@ class Crew:
         self._spent = np.zeros(len(lanes.seeds), bool)  # whose weights of the next episode are used up
         self._ended = np.zeros(len(lanes.seeds), int)  # episodes since weights were asked for
         self._requested: Future[Any] | None = None
+        self._outdated = False  # whether members have changed whose weights were not asked for
         noise = jax.tree.map(lambda x: x[0], arrays(self.run.draw_act(self._act_keys, np.arange(DRAWN_AHEAD))))
         state, memos = learning.learner().state, self._memos()
         self._acting = acting.choose(self.run, algo, lanes.first, state, memos, lanes.obs, noise)
@@ -79,6 +80,9 @@ class Crew:
 
     def send(self, step: int, guided: bool) -> None:
         """Acts, and lets the environments begin to step."""
+        if guided and self._outdated:
+            self.request()
+            self.renew()
         obs, noise = self.lanes.obs, self._drawn(step, guided)
         action, extras = self._acting.act(self._memo, obs, noise) if guided else noise
         self._sent = obs, action, extras
@@ -91,7 +95,7 @@ class Crew:
         own = row[self.span]
         self.layout.pack(own, obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
         if outcome.finished:
-            self._begin(outcome.terminated | outcome.truncated)
+            self._begin(outcome.terminated | outcome.truncated, self._noise_guided)
         own[:, -1] = self.lanes.episodes
 
     def request(self) -> None:
@@ -103,17 +107,20 @@ class Crew:
         if self._requested is None:
             return
         self._acting.use(self._requested.result())
-        self._requested = None
+        self._requested, self._outdated = None, False
         self._spent = self._ended > 0  # episodes that have ended meanwhile
         if self._spent.any():
             self._acting.promote(self._spent)
         if (self._ended > 1).any():
             self._ask_for(self._ended > 1)
 
-    def _begin(self, finished: np.ndarray) -> None:
+    def _begin(self, finished: np.ndarray, guided: bool) -> None:
         """New episodes, each with the member that was drawn for it."""
         self._memo, self._next_memo = self._begun(0), self._begun(1)
         if not jax.tree.leaves(self._memo):
+            return
+        if not guided:  # nobody acts during the warm-up: weights can wait for its end
+            self._outdated = True
             return
         self._acting.promote(finished)
         if (again := finished & self._spent).any():  # a second end within a chunk: this has to wait for the learner
