@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from .. import ops
+from ..errors import UserError
 from ..settings import leaves
 from ..spec import Batch, Clock, PyTree, Spec
 
@@ -103,6 +104,13 @@ def lane_numbers(cfg: Any) -> dict[str, Array]:
         for leaf in leaves(cfg)
         if leaf.per_lane and hasattr(cfg, leaf.name)
     }
+
+
+def named(base: str, bases: dict[str, Any]) -> Any:
+    """The module of a base learner that an algorithm offers to stand on."""
+    if base not in bases:
+        raise UserError(f"--base is one of {', '.join(bases)}, not {base!r}")
+    return bases[base]
 
 
 def saturated_share(actions: Array) -> Array:

@@ -13,11 +13,10 @@ import jax.numpy as jnp
 from jax import Array, random
 
 from .. import nets, ops
-from ..errors import UserError
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3, teen
-from .base import Losses, lane_numbers
+from .base import Losses, lane_numbers, named
 from .normalise import Statistics, merged, normalised
 
 
@@ -41,9 +40,7 @@ CLIP = 5.0  # whitened observations are clipped to this many standard deviations
 
 def on(base: str) -> Config:
     """The defaults around another algorithm."""
-    if base not in BASES:
-        raise UserError(f"--base is one of {', '.join(BASES)}, not {base!r}")
-    return Config(base=base, member=BASES[base].Config())  # type: ignore[arg-type]
+    return Config(base=base, member=named(base, BASES).Config())  # type: ignore[arg-type]
 
 
 class Hyper(NamedTuple):

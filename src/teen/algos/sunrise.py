@@ -13,11 +13,10 @@ import jax.numpy as jnp
 from jax import Array, random, vmap
 
 from .. import ops
-from ..errors import UserError
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3
-from .base import Base, Losses, Parts, every, lane_numbers, probe, saturated_share, update
+from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,7 @@ BASES: dict[str, Any] = {"sac": sac, "td3": td3}
 
 def on(base: str) -> Config:
     """The defaults on another base learner."""
-    if base not in BASES:
-        raise UserError(f"--base is one of {', '.join(BASES)}, not {base!r}")
-    return Config(base=base, member=BASES[base].Config())  # type: ignore[arg-type]
+    return Config(base=base, member=named(base, BASES).Config())  # type: ignore[arg-type]
 
 
 class Hyper(NamedTuple):

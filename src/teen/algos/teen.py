@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3
-from .base import Base, Losses, Parts, every, lane_numbers, probe, saturated_share, update
+from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,7 @@ BASES: dict[str, Any] = {"td3": td3, "sac": sac}
 
 def on(base: str) -> Config:
     """The defaults on another base learner."""
-    if base not in BASES:
-        raise UserError(f"--base is one of {', '.join(BASES)}, not {base!r}")
-    return Config(base=base, member=BASES[base].Config(critics=1))  # type: ignore[arg-type]
+    return Config(base=base, member=named(base, BASES).Config(critics=1))  # type: ignore[arg-type]
 
 
 class Hyper(NamedTuple):

@@ -47,16 +47,9 @@ class GymnasiumEnvs:
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
         rows = []
         for row, i in enumerate(ids):
-            self._busy = (i, time.monotonic())
-            try:
+            with self._busy_with(i, "reset"):
                 obs, _ = self.envs[i].reset(seed=None if seeds is None else seeds[row])
                 rows.append(self._checked(obs))
-            except CopyFault as fault:
-                raise CopyFault(i, fault.reason) from fault.__cause__
-            except Exception as error:
-                raise CopyFault(i, f"reset raised {described(error)}") from error
-            finally:
-                self._busy = None
         return np.stack(rows)
 
     def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
@@ -66,18 +59,24 @@ class GymnasiumEnvs:
         ids, actions = self._sent
         results = []
         for i, action in zip(ids, self.scale(actions), strict=True):
-            self._busy = (i, time.monotonic())
-            try:
+            with self._busy_with(i, "step"):
                 obs, reward, terminated, truncated, _ = self.envs[i].step(action)
                 results.append((self._checked(obs), float(reward), bool(terminated), bool(truncated)))
-            except CopyFault as fault:
-                raise CopyFault(i, fault.reason) from fault.__cause__
-            except Exception as error:
-                raise CopyFault(i, f"step raised {described(error)}") from error
-            finally:
-                self._busy = None
         obs, reward, terminated, truncated = zip(*results, strict=True)
         return np.stack(obs), np.array(reward), np.array(terminated), np.array(truncated)
+
+    @contextmanager
+    def _busy_with(self, copy: int, what: str) -> Iterator[None]:
+        """Whatever goes wrong meanwhile is that copy's fault."""
+        self._busy = (copy, time.monotonic())
+        try:
+            yield
+        except CopyFault as fault:
+            raise CopyFault(copy, fault.reason) from fault.__cause__
+        except Exception as error:
+            raise CopyFault(copy, f"{what} raised {described(error)}") from error
+        finally:
+            self._busy = None
 
     def _checked(self, obs: Any) -> np.ndarray:
         flat = self.flatten(obs)
