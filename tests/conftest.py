@@ -1,5 +1,10 @@
-"""Settings for all tests: strict shapes. JAX's cache of compiled programs is not used: on a CPU, jaxlib 0.10.2 crashed
-now and then while reading it back."""
+"""Settings for all tests: strict shapes, and programs compiled with few of LLVM's optimisations, which takes two thirds
+of the time and changes nothing that a test may rely on. JAX's cache of compiled programs is not used: on a CPU, jaxlib
+0.10.2 crashed now and then while reading it back."""
+
+import os
+
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=1"  # before the import
 
 import jax
 

@@ -25,7 +25,7 @@ def test_mlp_by_hand():
     out = nets.mlp(layers, np.array([[1.0, 2.0], [-3.0, 0.0]]))
     np.testing.assert_allclose(out, [[15.5], [20.5]])
     np.testing.assert_allclose(nets.critic(layers, np.array([[1.0]]), np.array([[2.0]])), [15.5])
-    np.testing.assert_allclose(nets.actor(layers, np.array([[1.0, 2.0]])), np.tanh([[15.5]]))
+    np.testing.assert_allclose(nets.actor(layers, np.array([[1.0, 2.0]])), np.tanh([[15.5]]), rtol=1e-6)
 
 
 def test_discriminator_is_a_distribution():
