@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-full test-learning lint format bench clean
+.PHONY: train test test-full test-learning lint format bench soak clean
 .DEFAULT_GOAL := train
 
 # .venv is completed when a lock file or the package's own metadata change
@@ -51,6 +51,9 @@ format: $(VENV)/ready-dev
 
 bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limits; a quarter of an hour on 2 cores
 	.venv-bench/bin/python -m benchmarks
+
+soak: $(VENV)/ready  ## ten minutes of training with evaluations and checkpoints: memory and open files stay flat
+	$(BIN)/python scripts/soak.py
 
 clean:
 	rm -rf $(VENV) .venv-bench .cache .pytest_cache .mypy_cache .ruff_cache

@@ -42,6 +42,7 @@ ROWS = [
     Row("sac_peers.sb3", FEW_CORES, "the same against Stable-Baselines3", "×", 1.8, 2.5, False),
     Row("update_share", FEW_CORES, "TEEN update, GFLOP/s over the large matrix product", "%", 50, 75, False),
     Row("memory", ANY, "memory of a 10-lane TEEN run over its replay and parameters", "×", 1.3, 1.1),
+    Row("checkpoint", ANY, "a checkpoint of a 10-lane TEEN run over the 25,000 steps between two", "%", 2),
     Row("scaling", ANY, "TEEN update against members and lanes: 10 lanes of N=10 (all: in the file)", "µs"),
 ]
 

@@ -40,6 +40,7 @@ def test_a_run_leaves_what_it_promises(trained):
         "eval.csv",
         "train.csv",
         "agent",
+        "checkpoint",
         "curve.png",
     }
     episodes = rows(trained / "eval.csv")
@@ -130,7 +131,7 @@ def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "sweep"
     assert cli.main([*TRAIN, "--alpha", "0,5", "--seeds", "4,", "--out", str(out)]) == 0
-    assert sorted(p.name for p in out.iterdir()) == ["alpha=0", "alpha=5"]
+    assert sorted(p.name for p in out.iterdir()) == ["alpha=0", "alpha=5", "checkpoint"]
     for name, alpha in (("alpha=0", 0.0), ("alpha=5", 5.0)):
         assert config.read(out / name / "config.toml")["alpha"] == alpha
         assert {r["seed"] for r in rows(out / name / "eval.csv")} == {"4"}
@@ -317,7 +318,9 @@ def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):
 
     monkeypatch.setitem(cli.COMMANDS, "train", interrupted)
     assert cli.main(["train"]) == 130
-    assert capsys.readouterr().err == "teen: stopped at once; what was logged is kept, the agent is not saved\n"
+    assert capsys.readouterr().err == (
+        "teen: stopped at once; logs and the last checkpoint are kept, the agent is not saved\n"
+    )
 
 
 def test_the_replay_is_announced_with_its_size_and_place(tmp_path, capsys):

@@ -33,7 +33,7 @@ TEEN = teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, critics=1))
 
 class Listener:
     def __init__(self):
-        self.metrics, self.episodes, self.steps = {}, {}, []
+        self.metrics, self.episodes, self.steps, self.quarantine, self.lines = {}, {}, [], {}, []
 
     def stepped(self, step):
         self.steps.append(step)
@@ -43,6 +43,12 @@ class Listener:
 
     def evaluated(self, step, episodes):
         self.episodes[step] = episodes
+
+    def quarantined(self, lane, step, quantity):
+        self.quarantine[lane] = step, quantity
+
+    def begun_again(self, lines):
+        self.lines = lines
 
 
 def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, should_stop=lambda: False, crews=None):
@@ -299,9 +305,9 @@ def test_evaluation_does_not_stop_training(monkeypatch):
 
     passed, original = threading.Event(), evaluate.evaluate
 
-    def late(algo, agents, pool, seeds, step, *rest):
+    def late(algo, agents, pool, seeds, step, *rest, **options):
         assert step > 30 or passed.wait(60), "training waited for the evaluation"
-        return original(algo, agents, pool, seeds, step, *rest)
+        return original(algo, agents, pool, seeds, step, *rest, **options)
 
     monkeypatch.setattr(evaluate, "evaluate", late)
     monkeypatch.setattr(Listener, "stepped", lambda self, step: passed.set() if step == 55 else None)

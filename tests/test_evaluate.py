@@ -90,5 +90,5 @@ def test_an_evaluation_that_hangs_is_named_and_left_behind():
     evaluations._under_way = _UnderWay(30, lambda: release.wait(60) and [])
     with pytest.raises(EnvironmentFault, match=r"Stuck-v0 failed in lane 1, seed 77, in an evaluation: did not return"):
         list(evaluations.finished())
-    assert list(evaluations.finished(wait=True)) == []
+    assert list(evaluations.finished(lambda: True)) == []
     release.set()

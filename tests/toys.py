@@ -80,9 +80,19 @@ class Unbounded(PointMass):
     action_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
 
 
+class Robot:
+    """Something that nobody knows how to save."""
+
+
+class Opaque(PointMass):
+    def __init__(self):
+        self.robot = Robot()
+
+
 gymnasium.register("PointMass-v0", PointMass, max_episode_steps=40)
 gymnasium.register("Counter-v0", Counter, max_episode_steps=5)
 gymnasium.register("Composite-v0", Composite, max_episode_steps=5)
+gymnasium.register("Opaque-v0", Opaque, max_episode_steps=40)
 gymnasium.register("Image-v0", Image, max_episode_steps=5)
 gymnasium.register("Unbounded-v0", Unbounded, max_episode_steps=5)
 

@@ -4,6 +4,6 @@ __version__ = "0.1.0"
 
 from .agent import Agent, load
 from .errors import UserError
-from .training import train
+from .training import resume, train
 
-__all__ = ["Agent", "UserError", "__version__", "load", "train"]
+__all__ = ["Agent", "UserError", "__version__", "load", "resume", "train"]

@@ -14,6 +14,7 @@ from jax import Array
 
 from .on_numpy import numpy_version
 from .program import Program
+from .record import Record, filled, on_host
 from .spec import Algorithm, PyTree
 
 # A lane's acting weights beyond this stay on the learner's device: fetching them for every chunk would cost more than
@@ -43,6 +44,12 @@ class Acting(Protocol):
         ...
 
     def act(self, memo: PyTree, obs: np.ndarray, noise: PyTree) -> Action: ...
+
+    def record(self) -> Record: ...
+
+    def recall(self, record: Record) -> bool:
+        """Whether these weights could be taken over; those of another kind of acting cannot."""
+        ...
 
 
 def choose(
@@ -98,6 +105,17 @@ class Fetched:
         action, extras = arrays(self.run.act(self._weights, memo, obs, noise))
         return action, extras
 
+    def record(self) -> Record:
+        return Record({"flat": self._flat, "now": self._now}, "fetched")
+
+    def recall(self, record: Record) -> bool:
+        if record.facts != "fetched":
+            return False
+        remembered = filled({"flat": self._flat, "now": self._now}, record.arrays)
+        self._flat = remembered["flat"]
+        self._act_with(remembered["now"])
+        return True
+
     def _change(self, lanes: np.ndarray, slot: int) -> None:
         now = self._now.copy()  # what came from the device is read-only
         now[lanes] = self._flat[slot, lanes]
@@ -134,6 +152,16 @@ class Resident:
     def act(self, memo: PyTree, obs: np.ndarray, noise: PyTree) -> Action:
         action, extras = arrays(self.run.act(self._weights, memo, obs, noise))
         return action, extras
+
+    def record(self) -> Record:
+        return Record(on_host(self._weights), "resident")
+
+    def recall(self, record: Record) -> bool:
+        if record.facts != "resident":
+            return False
+        device = jax.tree.leaves(self._weights)[0].device
+        self._weights = jax.device_put(filled(self._weights, record.arrays), device)
+        return True
 
 
 @jax.jit

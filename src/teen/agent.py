@@ -20,16 +20,12 @@ from . import algos, config, envs
 from .envs import Envs
 from .errors import UserError
 from .evaluate import Episode, copies_needed, evaluate
+from .record import filled, on_host
 from .settings import flat, replace
 from .spec import PyTree, Spec
 
 FORMAT = 1
-
-
-def _named(tree: PyTree) -> dict[str, Any]:
-    """Leaves by path, such as `members.actor.0.weight`."""
-    paths, _ = jax.tree.flatten_with_path(tree)
-    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in paths}
+LARGEST_CARD = 2**24  # bytes; a real one has two thousand
 
 
 def save(folder: Path, agents: PyTree, run: config.Run, algo_config: Any, spec: Spec, step: int) -> None:
@@ -44,14 +40,17 @@ def save(folder: Path, agents: PyTree, run: config.Run, algo_config: Any, spec: 
         "config": flat(algo_config),
         "versions": config.versions(),
     }
-    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in _named(agents).items()}
-    _write(folder / "weights.safetensors", safetensors.numpy.save(arrays))
-    _write(folder / "agent.json", (json.dumps(card, indent=2) + "\n").encode())
+    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in on_host(agents).items()}
+    write_beside(folder / "weights.safetensors", safetensors.numpy.save(arrays))
+    write_beside(folder / "agent.json", (json.dumps(card, indent=2) + "\n").encode())
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_beside(path: Path, data: bytes) -> None:
+    """The file is always whole: the old one, or the new one."""
     beside = path.with_name(path.name + ".part")
-    beside.write_bytes(data)
+    beside.unlink(missing_ok=True)  # a link left there is replaced, not followed
+    with beside.open("xb") as file:
+        file.write(data)
     os.replace(beside, path)
 
 
@@ -106,11 +105,13 @@ def load(path: str | Path) -> Agent:
         hint = f"; it holds the runs {', '.join(inside)}" if inside else ""
         raise UserError(f"{path} is not a run directory: there is no config.toml in it{hint}")
     try:
+        if (folder / "agent.json").stat().st_size > LARGEST_CARD:
+            raise ValueError("agent.json is absurdly large")
         card = json.loads((folder / "agent.json").read_text())
         arrays = safetensors.numpy.load_file(folder / "weights.safetensors")
     except FileNotFoundError as error:
         raise UserError(f"{path} holds no agent yet: {error.filename} is missing") from None
-    except (OSError, ValueError, SafetensorError) as error:
+    except (OSError, ValueError, RecursionError, SafetensorError) as error:
         raise UserError(f"the agent in {folder} is damaged: {error}") from None
     try:
         if card["format"] != FORMAT:
@@ -120,7 +121,11 @@ def load(path: str | Path) -> Agent:
         module = algos.find(run.algo)
         algo_config = replace(algos.default_config(run.algo, card["config"].get("base")), card["config"])
         spec, step = Spec(int(card["obs"]), int(card["action"])), int(card["step"])
-    except (KeyError, TypeError, AttributeError) as error:
+        if min(spec) < 1:
+            raise ValueError(f"sizes {tuple(spec)}")
+    except UserError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise UserError(f"the agent in {folder} is damaged: agent.json lacks or garbles {error}") from None
 
     algo = algos.build(run.algo, algo_config, run.normalise_obs)
@@ -130,9 +135,8 @@ def load(path: str | Path) -> Agent:
 
     lanes = len(run.seeds)
     expected = jax.eval_shape(vmap(template), random.split(random.key(0), lanes))
-    for name, leaf in _named(expected).items():
-        found = arrays[name].shape if name in arrays else "nothing"
-        if found != leaf.shape:
-            raise UserError(f"the agent in {folder} is damaged: {name} should be {leaf.shape}, not {found}")
-    leaves = [jnp.asarray(arrays[name]) for name in _named(expected)]
-    return Agent(run, algo_config, step, jax.tree.unflatten(jax.tree.structure(expected), leaves))
+    try:
+        agents = jax.tree.map(jnp.asarray, filled(expected, arrays))
+    except ValueError as error:
+        raise UserError(f"the agent in {folder} is damaged: {error}") from None
+    return Agent(run, algo_config, step, agents)

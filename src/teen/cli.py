@@ -2,12 +2,13 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
-from .errors import EnvironmentFault, UserError
+from .errors import EnvironmentFault, LearnerFault, StorageFault, UserError, printable
 from .settings import Leaf, leaves
 
 USAGE = """\
@@ -15,12 +16,14 @@ usage: teen COMMAND [options]
 
   teen train --algo teen --env HalfCheetah-v5 --seeds 10 --out runs/cheetah
   teen train --config runs/cheetah/config.toml     the same run again
+  teen train --resume runs/cheetah                 goes on where that run was cut; --steps may be raised
   teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
   teen envs                                        what can be trained on here
 
 teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
 
-INTERRUPTED = 130  # as the shell reports a program ended by Ctrl-C
+EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
+SIGNALLED = 128  # plus the signal's number, as a shell reports it: 130 after Ctrl-C, 143 after SIGTERM
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,6 +68,7 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     files.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
     files.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
     files.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
+    files.add_argument("--resume", type=Path, help="go on with the run in this folder instead; --steps may be raised")
     run = parser.add_argument_group("run")
     for leaf in leaves(config.Run()):
         _add(run, leaf)
@@ -76,22 +80,47 @@ def _train_values(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
         _add(own, leaf)
     flags = vars(parser.parse_args(arguments))
     out = flags.pop("out")
-    del flags["config"]
+    del flags["config"], flags["resume"]
     return {**values, **{name: value for name, value in flags.items() if value is not None}}, out
 
 
-def train(arguments: list[str]) -> int:
-    values, out = _train_values(arguments)
+def _resume_values(arguments: list[str]) -> tuple[Path, dict[str, Any]]:
+    """The run's folder, and the few settings that may change on the way."""
     from . import config, training
 
-    outcome = training.run(config.resolve(values), out)
+    parser = Parser(prog="teen train --resume", allow_abbrev=False, description="Go on with a run that was cut.")
+    parser.add_argument("--resume", type=Path, required=True, help="the run's folder")
+    for leaf in leaves(config.Run()):
+        if leaf.name in training.GOING_ON:
+            _add(parser, leaf)
+    known, others = parser.parse_known_args(arguments)
+    if others:
+        allowed = ", ".join("--" + name.replace("_", "-") for name in training.GOING_ON)
+        raise UserError(f"a run goes on as it began: with --resume there is no {others[0]}, only {allowed}")
+    changes = vars(known)
+    return changes.pop("resume"), changes
+
+
+def train(arguments: list[str]) -> int:
+    if any(argument.split("=")[0] == "--resume" for argument in arguments):
+        path, changes = _resume_values(arguments)
+        from . import training
+
+        outcome = training.resume(path, **changes)
+    else:
+        values, out = _train_values(arguments)
+        from . import config, training
+
+        outcome = training.run(config.resolve(values), out)
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         _print_table(f"{folder} after {outcome.step} steps", episodes)
         print(f"picture: {folder / 'curve.png'}")
-    if outcome.interrupted:
-        print(f"stopped after {outcome.step} steps; the agent so far is saved", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+    if outcome.stopped_by is None:
+        return 0
+    whole = os.path.commonpath(outcome.folders)
+    go_on = f", and teen train --resume {whole} goes on" if Path(whole, "checkpoint").is_dir() else ""
+    print(f"stopped after {outcome.step} steps; the agent so far is saved{go_on}", file=sys.stderr)
+    return SIGNALLED + outcome.stopped_by
 
 
 def evaluate(arguments: list[str]) -> int:
@@ -187,12 +216,9 @@ def main(arguments: list[str] | None = None) -> int:
         if arguments[0] not in COMMANDS:
             raise UserError(f"unknown command {arguments[0]!r}: choose from {', '.join(COMMANDS)}")
         return COMMANDS[arguments[0]](arguments[1:])
-    except UserError as error:
-        print(f"teen: {error}", file=sys.stderr)
-        return 2
-    except EnvironmentFault as fault:
-        print(f"teen: {fault}", file=sys.stderr)
-        return 3
+    except tuple(EXIT_CODES) as error:
+        print(f"teen: {printable(str(error))}", file=sys.stderr)
+        return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
     except KeyboardInterrupt:  # training answers the first Ctrl-C itself
-        print("teen: stopped at once; what was logged is kept, the agent is not saved", file=sys.stderr)
-        return INTERRUPTED
+        print("teen: stopped at once; logs and the last checkpoint are kept, the agent is not saved", file=sys.stderr)
+        return SIGNALLED + signal.SIGINT

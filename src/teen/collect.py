@@ -1,5 +1,6 @@
 """The host's half of the loop: acts in the environments, a chunk of steps at a time, and packs what happened."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -11,6 +12,7 @@ from . import acting
 from .acting import arrays
 from .envs import Lanes
 from .learning import Learning
+from .record import Record, filled, joined
 from .spec import Algorithm, PyTree
 
 DRAWN_AHEAD = 100  # steps of acting noise drawn at once: many small draws would cost more than acting itself
@@ -54,6 +56,26 @@ class Collector:
         for crew in self.crews:
             crew.renew()
 
+    @property
+    def silent(self) -> np.ndarray:
+        """(lane,) whose actions were not finite, or who were silenced: they get zero actions."""
+        return np.concatenate([crew.silent for crew in self.crews])
+
+    def silence(self, lane: int) -> None:
+        for crew in self.crews:
+            if crew.span.start <= lane < crew.span.stop:
+                crew.silent[lane - crew.span.start] = True
+
+    def record(self) -> Record:
+        """At the end of a chunk: what acting goes on from."""
+        return joined({str(i): crew.record() for i, crew in enumerate(self.crews)})
+
+    def recall(self, record: Record) -> list[str]:
+        """A line for every lane whose episode had to begin again."""
+        if len(record.facts) != len(self.crews):
+            raise ValueError(f"there should be {len(self.crews)} crews of environments, not {len(record.facts)}")
+        return [line for i, crew in enumerate(self.crews) for line in crew.recall(record.part(str(i)))]
+
 
 class Crew:
     """Some lanes, and what acting in them needs."""
@@ -71,6 +93,7 @@ class Crew:
         self._memo, self._next_memo = self._begun(0), self._begun(1)
         self._spent = np.zeros(len(lanes.seeds), bool)  # whose weights of the next episode are used up
         self._ended = np.zeros(len(lanes.seeds), int)  # episodes since weights were asked for
+        self.silent = np.zeros(len(lanes.seeds), bool)  # lanes that no longer act
         self._requested: Future[Any] | None = None
         self._outdated = False  # whether members have changed whose weights were not asked for
         noise = jax.tree.map(lambda x: x[0], arrays(self.run.draw_act(self._act_keys, np.arange(DRAWN_AHEAD))))
@@ -85,6 +108,10 @@ class Crew:
             self.renew()
         obs, noise = self.lanes.obs, self._drawn(step, guided)
         action, extras = self._acting.act(self._memo, obs, noise) if guided else noise
+        if guided and not math.isfinite(action.sum()):
+            self.silent |= ~np.isfinite(action).all(1)
+        if self.silent.any():
+            action = np.where(self.silent[:, None], np.float32(0), action)
         self._sent = obs, action, extras
         self.lanes.send(action)
 
@@ -113,6 +140,25 @@ class Crew:
             self._acting.promote(self._spent)
         if (self._ended > 1).any():
             self._ask_for(self._ended > 1)
+
+    def record(self) -> Record:
+        assert self._requested is None  # at the end of a chunk all that was asked for has come
+        own = {"spent": self._spent, "ended": self._ended, "silent": self.silent}
+        parts = {
+            "crew": Record(own, {"outdated": self._outdated}),
+            "acting": self._acting.record(),
+            "lanes": self.lanes.record(),
+        }
+        return joined(parts)
+
+    def recall(self, record: Record) -> list[str]:
+        own = filled({"spent": self._spent, "ended": self._ended, "silent": self.silent}, record.part("crew").arrays)
+        self._spent, self._ended, self.silent = own["spent"], own["ended"], own["silent"]
+        begun_again = self.lanes.recall(record.part("lanes"))
+        taken_over = self._acting.recall(record.part("acting"))
+        self._outdated = bool(record.facts["crew"]["outdated"]) or not taken_over or bool(begun_again)
+        self._memo, self._next_memo = self._begun(0), self._begun(1)
+        return begun_again
 
     def _begin(self, finished: np.ndarray, guided: bool) -> None:
         """New episodes, each with the member that was drawn for it."""

@@ -20,6 +20,8 @@ from .errors import UserError
 from .nets import Precision
 from .settings import flat, leaves, replace, setting, variants
 
+MOST_SEEDS = 10_000  # a number beyond it is a slip of the hand, or a damaged file
+
 
 @dataclass(frozen=True)
 class Run:
@@ -37,7 +39,7 @@ class Run:
     batch: int = setting(256, "transitions in a gradient step", "TD3", low=1)
     buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1)
     eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1)
-    eval_episodes: int = setting(10, "episodes of an evaluation", "TD3", low=1)
+    eval_episodes: int = setting(10, "episodes of an evaluation", "TD3", low=1, high=10_000)
     members_every: int = setting(50_000, "steps between evaluations of each member", "ours", low=1)
     log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
 
@@ -54,6 +56,12 @@ class Run:
     reward_scale: float = setting(1.0, "factor on training rewards; evaluation shows the environment's own", "ours")
     normalise_obs: bool = setting(False, "shift and scale observations by running statistics", "ours")
     env_timeout: float = setting(60.0, "seconds after which a step counts as hung", "ours", above=0)
+    checkpoint_every: int = setting(
+        25_000, "steps between checkpoints, from which --resume goes on; 0: none, not even at the end", "ours", low=0
+    )
+    on_nan: Literal["quarantine", "stop"] = setting(
+        "quarantine", "a learner whose numbers are no longer finite: its lane no longer counts, or the run ends", "ours"
+    )
 
     def plan(self) -> Plan:
         return Plan(**{name: getattr(self, name) for name in Plan._fields})
@@ -70,6 +78,17 @@ class Job(NamedTuple):
     run: Run
     variants: list[Variant]
 
+    def settings(self) -> dict[str, Any]:
+        """The flat settings that `resolve` makes this job of."""
+        first = self.variants[0].config
+        varied = {
+            leaf.name: list(dict.fromkeys(flat(variant.config)[leaf.name] for variant in self.variants))
+            for leaf in leaves(first)
+            if leaf.per_lane
+        }
+        several = {name: values for name, values in varied.items() if len(values) > 1}
+        return {**flat(self.run), "seeds": list(self.run.seeds), **flat(first), **several}
+
     @property
     def lane_seeds(self) -> list[int]:
         return [seed for _ in self.variants for seed in self.run.seeds]
@@ -82,14 +101,16 @@ def parse_seeds(text: Any) -> tuple[int, ...]:
     text = str(text).replace(" ", "")
     try:
         if re.fullmatch(r"\d+", text):
-            seeds = list(range(int(text)))
+            seeds = list(range(min(int(text), MOST_SEEDS + 1)))
         else:
             seeds = []
             for part in text.rstrip(",").split(","):
                 first, _, last = part.partition("-")
-                seeds += range(int(first), int(last or first) + 1)
+                seeds += range(int(first), min(int(last or first), int(first) + MOST_SEEDS) + 1)
     except ValueError:
         seeds = []
+    if len(seeds) > MOST_SEEDS:
+        raise UserError(f"--seeds {text!r} names more than {MOST_SEEDS:,} seeds")
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**31:
         raise UserError(f"--seeds {text!r} names no seeds: write 10, or 3,5,8, or 7, or 10-19")
     return tuple(seeds)
@@ -119,7 +140,7 @@ def read(path: Path) -> dict[str, Any]:
         values = tomllib.loads(path.read_text())
     except OSError as error:
         raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"config file {path} is damaged: {error}") from None
     values.pop("versions", None)
     for name, value in values.items():

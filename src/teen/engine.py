@@ -6,10 +6,12 @@ the other way. Evaluations run beside both, on snapshots.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple, Protocol
+from contextlib import suppress
+from typing import Literal, NamedTuple, Protocol
 
+import jax
 import numpy as np
 from jax import Array
 from threadpoolctl import threadpool_limits
@@ -17,13 +19,16 @@ from threadpoolctl import threadpool_limits
 from .acting import arrays
 from .collect import Collector
 from .envs import Envs, Lanes
-from .errors import EnvironmentFault
-from .evaluate import Episode, Evaluations
+from .errors import EnvironmentFault, LearnerFault, UserError
+from .evaluate import Due, Episode, Evaluations
 from .learning import Learning
 from .nets import Precision
 from .program import Learner, program
+from .record import Record, joined
 from .replay import Layout, Place
 from .spec import Algorithm, PyTree
+
+Blocks = Iterable[tuple[int, np.ndarray]]  # of the replay's rows: first step, (lane, step, width)
 
 
 class Plan(NamedTuple):
@@ -42,6 +47,8 @@ class Plan(NamedTuple):
     replay: Place = "device"  # resolved: not auto
     precision: Precision = "tf32"
     env_timeout: float = 60.0
+    checkpoint_every: int = 0  # 0: never
+    on_nan: Literal["quarantine", "stop"] = "quarantine"
 
     @property
     def chunk(self) -> int:
@@ -61,6 +68,33 @@ class Log(Protocol):
     def stepped(self, step: int) -> None: ...
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None: ...
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None: ...
+    def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
+    def begun_again(self, lines: list[str]) -> None: ...
+
+
+class Start(NamedTuple):
+    """Where a run goes on: what it kept."""
+
+    step: int
+    record: Record
+    rows: Blocks
+
+
+# Keeps a checkpoint: the step, all but the replay, and what gives the replay's rows between two steps. Says whether it
+# could.
+Keep = Callable[[int, Record, Callable[[int, int], Blocks]], bool]
+
+
+# What reading a record may raise that was made for another run, or by somebody else.
+BAD_RECORD = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+class End(NamedTuple):
+    """What training leaves."""
+
+    learner: Learner
+    step: int  # learnt
+    fault: EnvironmentFault | LearnerFault | None
 
 
 def train(
@@ -73,31 +107,86 @@ def train(
     log: Log,
     should_stop: Callable[[], bool] = lambda: False,
     reward_scale: float = 1.0,
-) -> tuple[Learner, int, EnvironmentFault | None]:
+    start: Start | None = None,
+    keep: Keep = lambda step, record, rows: True,
+) -> End:
     """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
 
-    `envs` has one copy per lane, in crews that take turns. Returns the learner, the steps it has learnt, and the
-    fault if there was one.
+    `envs` has one copy per lane, in crews that take turns. A run that goes on from `start` gives what it would have
+    given without a stop.
     """
     layout = Layout(envs[0].spec, algo.extras)
     run = program(algo, layout, plan.batch, plan.utd, plan.precision)
     learning = Learning(run, layout, seeds, hypers, plan.capacity, plan.replay)
-    firsts = np.cumsum([0, *map(len, envs)]).tolist()
-    crews = [Lanes(e, seeds[i : i + len(e)], reward_scale, i) for e, i in zip(envs, firsts, strict=False)]
-    collector = Collector(algo, learning, crews, plan.chunk)
     evaluations = Evaluations(algo, eval_envs, seeds, plan.eval_episodes, plan.env_timeout)
     metrics: tuple[int, Future[dict[str, Array]]] | None = None
-    step, fault = 0, None
+    quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
+    step = kept = tried = 0  # the steps of the newest checkpoint, and of the last attempt at one
+    fault: EnvironmentFault | LearnerFault | None = None
 
-    def report(wait: bool) -> None:
-        """What has come in; with `wait`, all that is under way."""
+    def crews() -> list[Lanes]:
+        firsts = np.cumsum([0, *map(len, envs)]).tolist()
+        return [Lanes(e, seeds[i : i + len(e)], reward_scale, i, step) for e, i in zip(envs, firsts, strict=False)]
+
+    def recall(start: Start) -> Collector:
+        nonlocal step, kept, tried
+        step = kept = tried = start.step
+        try:
+            learning.recall(start.record.part("learning"), start.rows)
+            collector = Collector(algo, learning, crews(), plan.chunk)
+            begun_again = collector.recall(start.record.part("collector"))
+            evaluations.recall(start.record.part("evaluations"), jax.eval_shape(run.agents, learning.learner().state))
+            quarantined.update(
+                {int(lane): (int(at), str(what)) for lane, at, what in start.record.facts["quarantined"]}
+            )
+            if not quarantined.keys() <= set(range(len(seeds))):
+                raise ValueError(f"there are no lanes {sorted(quarantined)}")
+        except BAD_RECORD as error:
+            raise UserError(f"the checkpoint of step {start.step} does not fit this run: {error}") from error
+        log.begun_again(begun_again)
+        return collector
+
+    def checkpoint() -> None:
+        nonlocal kept, tried
+        if step == kept or not plan.checkpoint_every:
+            return
+        parts = {
+            "learning": learning.record(),
+            "collector": collector.record(),
+            "evaluations": evaluations.record(),
+            "quarantined": Record({}, [(lane, *since) for lane, since in quarantined.items()]),
+        }
+        kept, tried = step if keep(step, joined(parts), learning.rows) else kept, step
+
+    def report(wait: bool = False, all_metrics: bool = False) -> None:
+        """What has come in; with `wait`, evaluations under way are waited for until somebody asks to stop."""
         nonlocal metrics
-        if metrics and (wait or metrics[0] < step):  # a chunk later the learner has passed it
-            log.trained(metrics[0], arrays(metrics[1].result()))
+        if metrics and (all_metrics or metrics[0] < step):  # a chunk later the learner has passed it
+            at, found = metrics[0], arrays(metrics[1].result())
             metrics = None
-        for ended in evaluations.finished(wait):
-            log.evaluated(*ended)
+            broken = ~np.isfinite(np.stack(list(found.values()))).all(0)
+            quarantine(broken, "")
+            log.trained(at, found)
+        for due, episodes in evaluations.finished(lambda: wait and not should_stop()):
+            quarantine(np.array([i in due.lanes and not own for i, own in enumerate(episodes)]), "an action")
+            log.evaluated(due.step, episodes)
 
+    def quarantine(suspects: np.ndarray, seen: str) -> None:
+        """Lanes in which something was not finite, (lane,): if it is the learner's state, or was `seen` in what it
+        does, they no longer count. Nothing changes for the others."""
+        for lane in np.flatnonzero(suspects).tolist():
+            quantity = "" if lane in quarantined else learning.not_finite(lane) or seen
+            if not quantity:
+                continue
+            if plan.on_nan == "stop":
+                raise LearnerFault(f"{quantity} is not finite in lane {lane}, seed {seeds[lane]}, by step {step}")
+            quarantined[lane] = step, quantity
+            collector.silence(lane)
+            log.quarantined(lane, step, quantity)
+        if len(quarantined) == len(seeds):
+            raise LearnerFault(f"by step {step} no lane is left whose numbers are finite")
+
+    collector = recall(start) if start else Collector(algo, learning, crews(), plan.chunk)
     # Acting multiplies small matrices: more BLAS threads would only take cores from the learner and the environments.
     one_thread = threadpool_limits(1, "blas")
     try:
@@ -113,6 +202,7 @@ def train(
                 if plan.chunk == 1:  # the exact interleaving: act on what was learnt from the last step
                     collector.request()
                 collector.renew()  # else they are those before this chunk, which is learnt while the next is collected
+            quarantine(collector.silent, "an action")
 
             due = step % plan.eval_every == 0 or step == plan.steps
             report(wait=due)
@@ -120,16 +210,23 @@ def train(
                 metrics = step, learning.probe(collector.episodes)
             if due:
                 members = step % plan.members_every == 0 or step == plan.steps
-                evaluations.begin(step, learning.agents(), members)
+                active = [lane for lane in range(len(seeds)) if lane not in quarantined]
+                evaluations.begin(Due(step, learning.agents(), members, active))
             log.stepped(step)
-    except EnvironmentFault as error:
+            passed = plan.checkpoint_every and step // plan.checkpoint_every > tried // plan.checkpoint_every
+            if passed and step < plan.steps:
+                report(all_metrics=True)  # what is logged belongs to the checkpoint
+                checkpoint()
+        report(wait=True, all_metrics=True)
+        checkpoint()
+    except (EnvironmentFault, LearnerFault) as error:
         fault = error
     finally:
         one_thread.restore_original_limits()
-    try:
-        report(wait=True)
-    except EnvironmentFault as error:
-        fault = fault or error
+    if fault:
+        with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
+            report(wait=True, all_metrics=True)
+    evaluations.close()
     learner = learning.learner()
     learning.close()
-    return learner, step, fault
+    return End(learner, step, fault)

@@ -19,6 +19,19 @@ class EnvironmentFault(RuntimeError):
     """An environment failed during a run: says which, in which lane, of which seed, at which step. Exit code 3."""
 
 
+class LearnerFault(RuntimeError):
+    """A learner's numbers are no longer finite: says which, in which lane, of which seed, when. Exit code 4."""
+
+
+class StorageFault(RuntimeError):
+    """What a run should leave could not be written. Exit code 5."""
+
+
+def printable(text: str) -> str:
+    """On one line and without control codes, whatever file it came from."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def one_line(error: Exception) -> str:
     """An error's message without colours and line breaks."""
     return " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).replace("`", "").split())

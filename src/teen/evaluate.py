@@ -1,7 +1,9 @@
 """Rollouts without noise: the headline policy, and each member by itself."""
 
+import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import cache
@@ -14,10 +16,15 @@ from jax import Array, random, vmap
 from .envs import Envs, naming
 from .envs import step as take_step
 from .errors import EnvironmentFault, UserError
+from .record import Record, filled, joined, on_host
 from .spec import Algorithm, PyTree
 
 HEADLINE = "mean"
 LONGEST_EPISODE = 100_000  # steps; an environment without a time limit would hold up training for ever
+
+
+class Abandoned(Exception):
+    """An evaluation that nobody waits for any more."""
 
 
 class Episode(NamedTuple):
@@ -32,9 +39,15 @@ class Episode(NamedTuple):
 
 
 def rollout(
-    envs: Envs, policy: Callable[[np.ndarray], np.ndarray], lane_seeds: Sequence[int], starts: np.ndarray
+    envs: Envs,
+    policy: Callable[[np.ndarray], np.ndarray],
+    lane_seeds: Sequence[int],
+    starts: np.ndarray,
+    lanes_asked: Sequence[int] | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One episode per entry of `starts`, (lane, episode) start seeds, all stepped together: returns, lengths.
+    """One episode per entry of `starts`, (lane, episode) start seeds, all stepped together: returns, lengths. A lane
+    that was not asked for, or whose policy gives an action that is not finite, gets returns of NaN.
 
     `policy` maps (lane, episode, obs) to (lane, episode, action). Rows that have finished keep their last
     observation, so that shapes stay the same. Each lane has a block of copies to itself, so that what it draws from
@@ -47,12 +60,23 @@ def rollout(
     def who(copy: int) -> tuple[int, int]:
         return copy // block, lane_seeds[copy // block]
 
+    lane_of = np.repeat(np.arange(lanes), episodes)
+    running = np.flatnonzero(np.isin(lane_of, np.arange(lanes) if lanes_asked is None else lanes_asked))
+    obs = np.zeros((copies.size, envs.spec.obs), np.float32)
     with naming(envs, who, "an evaluation's start"):
-        obs = envs.reset(copies.tolist(), starts.ravel().tolist())
-    scores, lengths = np.zeros(copies.size), np.zeros(copies.size, int)
-    running = np.arange(copies.size)
+        obs[running] = envs.reset(copies[running].tolist(), starts.ravel()[running].tolist())
+    scores, lengths = np.full(copies.size, np.nan), np.zeros(copies.size, int)
+    scores[running] = 0
     for step in range(1, LONGEST_EPISODE + 1):
+        if not wanted():
+            raise Abandoned
         actions = policy(obs.reshape(lanes, episodes, -1)).reshape(copies.size, -1)
+        if not np.isfinite(actions[running]).all():
+            broken = np.isin(lane_of, lane_of[running][~np.isfinite(actions[running]).all(1)])
+            scores[broken] = np.nan
+            running = running[~broken[running]]
+            if not running.size:
+                break
         with naming(envs, who, f"step {step} of an evaluation"):
             next_obs, reward, terminated, truncated = take_step(envs, copies[running].tolist(), actions[running])
         obs[running] = next_obs
@@ -95,27 +119,42 @@ def evaluate(
     step: int,
     episodes: int,
     members: bool,
+    lanes: Sequence[int] | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> list[list[Episode]]:
-    """Per lane: `episodes` of every lane's headline policy, and one of each member where asked for."""
+    """Per lane: `episodes` of its headline policy, and one of each member where asked for; of all lanes or only of
+    some. A lane whose policies give actions that are not finite has no episodes. Abandoned once it is not `wanted`."""
     headline, each_member, begin = _programs(algo)
     starts = episode_seeds(seeds, step, [0], episodes)
     memos = begin(starts)
-    scores, lengths = rollout(envs, lambda obs: np.asarray(headline(agents, memos, obs)), seeds, starts)
+    scores, lengths = rollout(envs, lambda obs: np.asarray(headline(agents, memos, obs)), seeds, starts, lanes, wanted)
     rows = [
-        [Episode(seed, step, HEADLINE, e, float(score), int(length)) for e, (score, length) in enumerate(lane)]
+        [Episode(seed, step, HEADLINE, e, float(s), int(n)) for e, (s, n) in enumerate(lane) if not math.isnan(s)]
         for seed, lane in zip(seeds, np.stack([scores, lengths], -1), strict=True)
     ]
     if members and algo.members:
         starts = episode_seeds(seeds, step, range(1, algo.size + 1), 1)
-        scores, lengths = rollout(envs, lambda obs: np.asarray(each_member(agents, obs)), seeds, starts)
+        finite = [lane for lane, own in enumerate(rows) if own]
+        scores, lengths = rollout(envs, lambda obs: np.asarray(each_member(agents, obs)), seeds, starts, finite, wanted)
         for own, seed, lane in zip(rows, seeds, np.stack([scores, lengths], -1), strict=True):
-            own += [Episode(seed, step, str(k), 0, float(s), int(n)) for k, (s, n) in enumerate(lane)]
+            own += [
+                Episode(seed, step, str(k), 0, float(s), int(n)) for k, (s, n) in enumerate(lane) if not math.isnan(s)
+            ]
     return rows
 
 
 def copies_needed(algo: Algorithm, lanes: int, episodes: int) -> int:
     """How many environments an evaluation steps side by side."""
     return lanes * max(episodes, algo.size if algo.members else 1)
+
+
+class Due(NamedTuple):
+    """An evaluation that was asked for."""
+
+    step: int
+    agents: Future[PyTree]
+    members: bool
+    lanes: list[int]
 
 
 class Evaluations:
@@ -127,30 +166,67 @@ class Evaluations:
 
     def __init__(self, algo: Algorithm, envs: Envs, seeds: Sequence[int], episodes: int, timeout: float):
         self.algo, self.envs, self.seeds, self.episodes, self.timeout = algo, envs, seeds, episodes, timeout
+        self._due: deque[Due] = deque()  # the first of them is under way
         self._under_way: _UnderWay | None = None
+        self._closed = False
 
-    def begin(self, step: int, agents: Future[PyTree], members: bool) -> None:
-        """The one before must have been taken."""
-        assert self._under_way is None
+    def begin(self, due: Due) -> None:
+        """At once, or after those that are due already."""
+        self._due.append(due)
+        self._proceed()
+
+    def finished(self, patient: Callable[[], bool] = lambda: False) -> Iterator[tuple[Due, list[list[Episode]]]]:
+        """The evaluations that have ended since the last call; the others too, as long as `patient` says to wait."""
+        while self._under_way:
+            while self._under_way.is_alive():
+                self._check_hanging()
+                if not patient():
+                    return
+                self._under_way.join(0.2)
+            done, due, self._under_way = self._under_way, self._due.popleft(), None
+            episodes = done.result()
+            self._proceed()
+            yield due, episodes
+
+    def record(self) -> Record:
+        """Those that are due, one under way among them: it will begin again, and give the same."""
+        return joined(
+            {
+                str(i): Record(
+                    on_host(due.agents.result()), {"step": due.step, "members": due.members, "lanes": due.lanes}
+                )
+                for i, due in enumerate(self._due)
+            }
+        )
+
+    def recall(self, record: Record, agents: PyTree) -> None:
+        """`agents` has the form of those that were saved."""
+        for i in range(len(record.facts)):
+            own = record.part(str(i))
+            remembered: Future[PyTree] = Future()
+            remembered.set_result(filled(agents, own.arrays))
+            step, lanes = int(own.facts["step"]), [int(lane) for lane in own.facts["lanes"]]
+            if step < 0 or not lanes or not set(lanes) <= set(range(len(self.seeds))):
+                raise ValueError(f"there is no evaluation of lanes {lanes} at step {step}")
+            self.begin(Due(step, remembered, bool(own.facts["members"]), lanes))
+
+    def close(self) -> None:
+        """Abandons what is under way, at its next step."""
+        self._closed = True
+        if self._under_way:
+            self._under_way.join(self.timeout)
+
+    def _proceed(self) -> None:
+        if self._under_way or not self._due:
+            return
+        due = self._due[0]
 
         def work() -> list[list[Episode]]:
-            here = jax.device_put(agents.result(), jax.devices("cpu")[0])
-            return evaluate(self.algo, here, self.envs, self.seeds, step, self.episodes, members)
+            here = jax.device_put(due.agents.result(), jax.devices("cpu")[0])
+            asked = due.step, self.episodes, due.members, due.lanes
+            return evaluate(self.algo, here, self.envs, self.seeds, *asked, wanted=lambda: not self._closed)
 
-        self._under_way = _UnderWay(step, work)
-
-    def finished(self, wait: bool = False) -> Iterator[tuple[int, list[list[Episode]]]]:
-        """The evaluation that has ended since the last call, if one has; with `wait`, the one under way."""
-        if self._under_way is None:
-            return
-        while self._under_way.is_alive():
-            if not wait:
-                self._check_hanging()
-                return
-            self._under_way.join(0.2)
-            self._check_hanging()
-        done, self._under_way = self._under_way, None
-        yield done.step, done.result()
+        self._under_way = _UnderWay(due.step, work)
 
     def _check_hanging(self) -> None:
         busy = self.envs.busy()
@@ -159,6 +235,7 @@ class Evaluations:
             lane = "unknown" if copy is None else copy * len(self.seeds) // len(self.envs)
             seed = "unknown" if copy is None else self.seeds[int(lane)]
             self._under_way = None  # its thread is left behind: there is no way to end it
+            self._due.clear()
             raise EnvironmentFault(
                 f"environment {self.envs.name} failed in lane {lane}, seed {seed}, in an evaluation: "
                 f"did not return within {self.timeout:g} s (--env-timeout)"

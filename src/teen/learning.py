@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal, TypeVar
 
@@ -13,10 +13,12 @@ from jax import Array, random
 
 from .errors import UserError
 from .program import Learner, Program, Streams
+from .record import Record, filled, on_host
 from .replay import HostReplay, Layout, Place, Rows
 from .spec import PyTree
 
 T = TypeVar("T")
+BLOCK = 25_000  # rows of a lane that are copied at once for a checkpoint
 QUEUED = 8  # pieces of work that may wait for the learner's thread
 ROOM_LEFT = 0.2  # of the device's free memory, for networks and what an update needs in between
 
@@ -68,8 +70,8 @@ class Learning:
             state=run.init(random.wrap_key_data(self.streams.init), layout.spec, hypers),
             buffer=jnp.zeros((len(seeds), 0 if self.replay else capacity, layout.width)),
             keys=self.streams.learn,
-            env_step=jnp.array(0),
-            gradient_step=jnp.array(0),
+            env_step=jnp.zeros((), int),
+            gradient_step=jnp.zeros((), int),
         )
         # Committed to its device from the start: an uncommitted argument would compile everything twice.
         self._learner: Learner = jax.device_put(learner, jnp.zeros(()).device)
@@ -91,6 +93,41 @@ class Learning:
     def close(self) -> None:
         if self._thread:
             self._thread.shutdown()
+
+    def record(self) -> Record:
+        """All but the replay's rows."""
+        return Record(on_host(_without_rows(self.learner())), {})
+
+    def rows(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The replay's rows of these steps, in blocks: first step, (lane, step, width)."""
+        for start in range(first, last, BLOCK):
+            count = min(BLOCK, last - start)
+            if self.replay is not None:
+                yield start, self.replay.rows(start, count)
+            else:
+                yield start, np.asarray(self.run.rows(self.learner().buffer, start, count))
+
+    def recall(self, record: Record, rows: Iterable[tuple[int, np.ndarray]]) -> None:
+        learner, device = self.learner(), self._learner.env_step.device
+        remembered = filled(_without_rows(learner), record.arrays)
+        buffer, expected = learner.buffer, (learner.keys.shape[0], self.layout.width)
+        for first, block in rows:
+            if block.dtype != np.float32 or block.ndim != 3 or (block.shape[0], block.shape[2]) != expected:
+                raise ValueError(f"rows should be (lane, step, column) {expected}, not {block.dtype} {block.shape}")
+            if self.replay is not None:
+                self.replay.put(block, first)
+            else:
+                buffer = self.run.put(buffer, block, first)
+        self._learner = jax.device_put(Learner(**remembered, buffer=buffer), device)
+        if self.replay is not None:
+            self.replay.stored = int(remembered["env_step"])
+
+    def not_finite(self, lane: int) -> str:
+        """The first quantity of a lane's state that is not a finite number; empty if all are."""
+        for name, leaf in on_host(self.learner().state).items():
+            if np.issubdtype(leaf.dtype, np.floating) and not np.isfinite(leaf[lane]).all():
+                return name
+        return ""
 
     def store(self, packed: np.ndarray) -> None:
         """(step, lane, width + 1): only keeps them."""
@@ -146,3 +183,7 @@ class Learning:
         """(step, utd, lane, batch)"""
         with jax.default_device(jax.devices("cpu")[0]):
             return np.asarray(self.run.bits(self._keys, replay.stored + np.arange(steps)))
+
+
+def _without_rows(learner: Learner) -> dict[str, PyTree]:
+    return {name: part for name, part in learner._asdict().items() if name != "buffer"}

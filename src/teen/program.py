@@ -58,6 +58,8 @@ class Program(NamedTuple):
     probe: Callable[..., dict[str, Array]]  # learner, episodes -> metrics
     probe_sampled: Callable[..., dict[str, Array]]  # learner, episodes, sampled rows -> metrics
     agents: Callable[..., PyTree]  # state -> agents
+    rows: Callable[..., Array]  # buffer, first step, steps -> (lane, step, width)
+    put: Callable[..., Array]  # buffer, (lane, step, width), first step -> buffer
 
 
 @cache
@@ -189,6 +191,12 @@ def program(
         _, noise = vmap(draw)(fold(learner.keys, learner.env_step * utd))
         return measure(unpack, learner, episodes, rows, noise)
 
+    def rows(buffer: Array, first: Array, steps: int) -> Array:
+        return buffer[:, (first + jnp.arange(steps)) % buffer.shape[1]]
+
+    def put(buffer: Array, block: Array, first: Array) -> Array:
+        return buffer.at[:, (first + jnp.arange(block.shape[1])) % buffer.shape[1]].set(block)
+
     compiled = partial(jax.jit, donate_argnums=0, compiler_options=_compiler_options())
 
     return Program(
@@ -207,4 +215,6 @@ def program(
         probe=jax.jit(probe),
         probe_sampled=jax.jit(probe_sampled),
         agents=jax.jit(lambda state: vmap(algo.agent)(state)),
+        rows=jax.jit(rows, static_argnums=2),
+        put=jax.jit(put, donate_argnums=0),
     )

@@ -23,8 +23,8 @@ SHOWN_METRICS = (
 )
 
 
-def headline_mean(episodes: list[Episode], seed: int) -> float:
-    return float(np.mean([e.score for e in episodes if e.seed == seed and e.policy == HEADLINE]))
+def headline_mean(episodes: list[Episode]) -> float:
+    return float(np.mean([e.score for e in episodes if e.policy == HEADLINE]))
 
 
 def duration(seconds: float) -> str:
@@ -36,12 +36,12 @@ def duration(seconds: float) -> str:
 class Progress:
     """`lanes` are the names of the lanes, in their order."""
 
-    def __init__(self, steps: int, lanes: list[str], show: bool):
+    def __init__(self, steps: int, lanes: list[str], show: bool, start: int = 0):
         self.steps, self.lanes, self.show = steps, lanes, show
-        self.step = 0
+        self.step = start
         self.scores: dict[str, float] = {}
         self.metrics: dict[str, float] = {}
-        self._marks = [(time.monotonic(), 0)]  # (time, step) of the last seconds, for the speed
+        self._marks = [(time.monotonic(), start)]  # (time, step) of the last seconds, for the speed
         self._live: Live | None = None
 
     def __enter__(self) -> "Progress":
@@ -60,12 +60,12 @@ class Progress:
         self.step = step
 
     def trained(self, metrics: dict[str, np.ndarray]) -> None:
+        """Over the lanes that are left."""
         self.metrics = {name: float(metrics[name].mean()) for name in SHOWN_METRICS if name in metrics}
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
-        self.step = step
-        means = [headline_mean(v, s) for v in episodes for s in dict.fromkeys(e.seed for e in v)]
-        self.scores = dict(zip(self.lanes, means, strict=True))
+        """Episodes of each lane; none of one that no longer counts."""
+        self.scores = {name: headline_mean(own) for name, own in zip(self.lanes, episodes, strict=True) if own}
         if self.show and not self._live:
             rate, left = self._speed()
             scores = "  ".join(f"{lane}: {score:.1f}" for lane, score in self.scores.items())

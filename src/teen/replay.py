@@ -97,6 +97,14 @@ class HostReplay:
         self.buffer[:, self.stored % self.buffer.shape[1]] = row
         self.stored += 1
 
+    def rows(self, first: int, steps: int) -> np.ndarray:
+        """(lane, step, width)"""
+        return self.buffer[:, (first + np.arange(steps)) % self.buffer.shape[1]]
+
+    def put(self, block: np.ndarray, first: int) -> None:
+        """The rows of these steps as `rows` gave them."""
+        self.buffer[:, (first + np.arange(block.shape[1])) % self.buffer.shape[1]] = block
+
     def sample(self, bits: np.ndarray) -> Rows:
         """(..., lane, batch) random bits -> the rows that `sample` above takes for them."""
         lanes, capacity, _ = self.buffer.shape

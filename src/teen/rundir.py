@@ -1,9 +1,13 @@
-"""What a run leaves on disk: config.toml, eval.csv, train.csv, agent/ and curve.png."""
+"""What a run leaves on disk: config.toml, eval.csv, train.csv, agent/ and curve.png; quarantine.csv where a lane went
+wrong."""
 
 import csv
+import fcntl
 import io
+import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +17,68 @@ from .evaluate import Episode
 from .spec import PyTree, Spec
 
 EVAL_COLUMNS = ("seed", "step", "policy", "episode", "return", "length")
+LOGS = ("eval.csv", "train.csv", "quarantine.csv")
 REDRAW_SECONDS = 60
 
 
 def choose(out: Path | None, run: config.Run) -> Path:
     """The output folder: the given one, which must be new or empty, or the next free runs/ALGO-ENV-k."""
     if out is not None:
-        if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        if out.exists() and not (out.is_dir() and not any(path.name != "lock" for path in out.iterdir())):
+            if process := holder(out):
+                raise UserError(f"{out} is in use by process {process}: it trains there")
             raise UserError(f"output folder {out} exists already: choose another --out or remove it")
         return out
     stem = f"{run.algo}-{run.env}".replace("/", "-").replace(":", "-")
     return next(p for k in range(1, 10**9) if not (p := Path("runs") / f"{stem}-{k}").exists())
+
+
+def holder(folder: Path) -> str:
+    """The process that trains there; empty where none does."""
+    try:
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.read(handle, 32).decode(errors="replace").strip()
+    finally:
+        os.close(handle)
+    return ""
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps every other process out. The system drops the lock of a process that dies, however it dies."""
+    path = folder / "lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.read(handle, 32).decode(errors="replace").strip()
+                os.close(handle)
+                raise UserError(f"{folder} is in use by process {holder}: it trains there") from None
+            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
+                break
+            os.close(handle)  # its last holder has removed it meanwhile: this was nobody's file any more
+        try:
+            os.ftruncate(handle, 0)
+            os.write(handle, f"{os.getpid()}\n".encode())
+        except OSError:
+            path.unlink(missing_ok=True)
+            os.close(handle)
+            raise
+    except OSError as error:
+        raise UserError(f"output folder {folder} cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
 
 
 class RunDir:
@@ -32,12 +87,48 @@ class RunDir:
     def __init__(self, path: Path, run: config.Run, algo_config: Any):
         self.path, self.run, self.algo_config = path, run, algo_config
         self._drawn = time.monotonic()
+
+    def begin(self) -> None:
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            (path / "config.toml").write_text(config.dump(run, algo_config))
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._write_config()
             self._append("eval.csv", [EVAL_COLUMNS])
         except OSError as error:
-            raise UserError(f"output folder {path} cannot be written: {error.strerror}") from None
+            raise UserError(f"output folder {self.path} cannot be written: {error.strerror}") from None
+
+    def go_on(self, positions: dict[str, int]) -> None:
+        """From where the logs were: what was written since is written again. Checks all of them first."""
+        kept = {name: self._until(name, positions[name]) for name in LOGS if name in positions}
+        _episodes(self.path / "eval.csv", kept.get("eval.csv", ""))
+        for name in LOGS:
+            if name in kept:
+                os.truncate(self.path / name, positions[name])
+            else:
+                (self.path / name).unlink(missing_ok=True)
+        self._write_config()
+
+    def _until(self, name: str, position: Any) -> str:
+        """A log's text up to where it was."""
+        path = self.path / name
+        if path.is_symlink() or not path.is_file() or type(position) is not int or path.stat().st_size < position:
+            raise UserError(f"{path} is shorter than its checkpoint remembers: it was changed since")
+        data = path.read_bytes()[: max(position, 0)]
+        if not data.endswith(b"\n"):
+            raise UserError(f"{path} does not end a line where its checkpoint remembers: it was changed since")
+        return data.decode(errors="replace")
+
+    def positions(self) -> dict[str, int]:
+        """How long each log is. They are on disk by then."""
+        found = {}
+        for name in LOGS:
+            if (self.path / name).exists():
+                with (self.path / name).open("rb") as file:
+                    os.fsync(file.fileno())
+                    found[name] = os.fstat(file.fileno()).st_size
+        return found
+
+    def _write_config(self) -> None:
+        agent.write_beside(self.path / "config.toml", config.dump(self.run, self.algo_config).encode())
 
     def _append(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
         text = io.StringIO()
@@ -52,9 +143,21 @@ class RunDir:
 
     def log_training(self, step: int, metrics: list[tuple[int, dict[str, float]]]) -> None:
         """Metrics of each seed."""
+        if not metrics:
+            return
         if not (self.path / "train.csv").exists():
             self._append("train.csv", [("seed", "step", *metrics[0][1])])
         self._append("train.csv", [(seed, step, *values.values()) for seed, values in metrics])
+
+    def log_quarantine(self, seed: int, step: int, quantity: str) -> None:
+        if not (self.path / "quarantine.csv").exists():
+            self._append("quarantine.csv", [("seed", "step", "quantity")])
+        self._append("quarantine.csv", [(seed, step, quantity)])
+
+    def last_evaluation(self) -> list[Episode]:
+        """As the log has it."""
+        episodes = _episodes(self.path / "eval.csv", (self.path / "eval.csv").read_text())
+        return [episode for episode in episodes if episode.step == episodes[-1].step]
 
     def draw(self) -> None:
         from .report import curve  # matplotlib takes a second to import: not before it is needed
@@ -65,3 +168,13 @@ class RunDir:
 
     def save_agent(self, agents: PyTree, spec: Spec, step: int) -> None:
         agent.save(self.path / "agent", agents, self.run, self.algo_config, spec, step)
+
+
+def _episodes(path: Path, text: str) -> list[Episode]:
+    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    try:
+        if tuple(header) != EVAL_COLUMNS:
+            raise ValueError
+        return [Episode(int(s), int(t), policy, int(e), float(r), int(n)) for s, t, policy, e, r, n in rows]
+    except ValueError:
+        raise UserError(f"{path} is no log of evaluations: it was changed since") from None

@@ -1,28 +1,27 @@
 """A whole run: environments, engine, run directories and display put together."""
 
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from . import algos, config, engine, envs, rundir
+from . import algos, checkpoint, config, engine, envs, rundir
 from .agent import Agent
+from .checkpoint import Checkpoints
 from .config import Job
-from .errors import EnvironmentFault
+from .errors import StorageFault, UserError
 from .evaluate import Episode, copies_needed
 from .learning import place_replay
 from .progress import Progress
+from .recording import Keeper, Recorder, notice
 from .replay import Layout
 from .settings import replace
-from .spec import PyTree
+from .spec import Algorithm, PyTree
+from .stopping import stop_requests
 
 
 class Outcome(NamedTuple):
@@ -32,100 +31,141 @@ class Outcome(NamedTuple):
     agents: list[Agent]
     episodes: list[list[Episode]]  # of the last evaluation, per variant
     step: int
-    interrupted: bool
-
-
-class Recorder:
-    """Sends what the engine reports to the right variant's folder, and to the display."""
-
-    def __init__(self, job: Job, folders: list[rundir.RunDir], progress: Progress):
-        self.seeds, self.folders, self.progress = list(job.run.seeds), folders, progress
-        self.last: list[list[Episode]] = [[] for _ in folders]
-
-    def stepped(self, step: int) -> None:
-        self.progress.stepped(step)
-
-    def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
-        lanes = [{name: float(m[i]) for name, m in metrics.items()} for i in range(self.lanes)]
-        for folder, own in zip(self.folders, self._split(lanes), strict=True):
-            folder.log_training(step, list(zip(self.seeds, own, strict=True)))
-        self.progress.trained(metrics)
-
-    def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
-        for i, (folder, lanes) in enumerate(zip(self.folders, self._split(episodes), strict=True)):
-            self.last[i] = [episode for lane in lanes for episode in lane]
-            folder.log_evaluation(self.last[i])
-        self.progress.evaluated(step, self.last)
-
-    @property
-    def lanes(self) -> int:
-        return len(self.folders) * len(self.seeds)
-
-    def _split(self, lanes: list[Any]) -> list[list[Any]]:
-        """Lanes are ordered by variant, then seed."""
-        count = len(self.seeds)
-        return [lanes[i : i + count] for i in range(0, len(lanes), count)]
-
-
-@contextmanager
-def stop_requests() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C asks training to stop at the next step; a second one stops at once."""
-    requested = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield requested.is_set
-        return
-
-    def request(number: int, frame: Any) -> None:
-        requested.set()
-        signal.signal(signal.SIGINT, previous)
-
-    previous = signal.signal(signal.SIGINT, request)
-    try:
-        yield requested.is_set
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    stopped_by: int | None  # the signal that ended it early
 
 
 def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     """Trains every lane of a job. Nothing is written before everything that can be wrong was checked."""
     backend, slower = envs.choose_backend(job.run.env, job.run.backend)
     job = job._replace(run=replace(job.run, {"backend": backend}))
-    module = algos.find(job.run.algo)
-    algo = algos.build(job.run.algo, job.variants[0].config, job.run.normalise_obs)
-    seeds, plan = job.lane_seeds, job.run.plan()
-    make_envs = partial(envs.make, job.run.env, backend=backend, action_repeat=job.run.action_repeat)
-    training = envs.make_crews(job.run.env, len(seeds), backend, job.run.action_repeat)
-    evaluation = make_envs(copies_needed(algo, len(seeds), plan.eval_episodes))
-    layout = Layout(training[0].spec, algo.extras)
-    place, placed = place_replay(job.run.replay, layout.bytes(len(seeds), plan.capacity))
-    plan = plan._replace(replay=place)
-    parent = rundir.choose(out, job.run)
-    folders = [rundir.RunDir(parent / v.name, job.run, v.config) for v in job.variants]
     if show:
-        own = [notice for v in job.variants for notice in getattr(v.config, "notices", list)()]
-        for notice in dict.fromkeys(filter(None, [slower, *own])):
-            print(f"notice: {notice}", file=sys.stderr)
-        print(placed, file=sys.stderr)
+        own = [line for v in job.variants for line in getattr(v.config, "notices", list)()]
+        for line in dict.fromkeys(filter(None, [slower, *own])):
+            notice(line)
+    parent = rundir.choose(out, job.run)
+    program = Prepared.of(job)
+    with rundir.locked(parent):
+        return program.train(parent, None, show)
 
-    hypers = [module.hyper(v.config) for v in job.variants for _ in job.run.seeds]
-    stacked = jax.tree.map(lambda *numbers: jnp.stack(numbers), *hypers)
-    names = [f"{v.name} seed {seed}".strip() for v in job.variants for seed in job.run.seeds]
-    watchdog = envs.Watchdog(job.run.env_timeout, training)  # evaluations watch over theirs
-    with Progress(plan.steps, names, show) as progress, stop_requests() as should_stop:
-        recorder = Recorder(job, folders, progress)
-        with watchdog:
-            learner, step, fault = engine.train(
-                algo, plan, seeds, stacked, training, evaluation, recorder, should_stop, job.run.reward_scale
+
+def resume(path: str | Path, show: bool = True, **changes: Any) -> Outcome:
+    """Goes on with a run from its newest whole checkpoint. `changes` are settings that may change: see GOING_ON."""
+    parent = Path(path)
+    if not parent.is_dir():
+        raise UserError(f"{parent} is not a run directory")
+    for name in changes:
+        if name not in GOING_ON:
+            raise UserError(f"a run goes on as it began: {name!r} cannot be changed, only {', '.join(GOING_ON)}")
+    with rundir.locked(parent):
+        found = checkpoint.newest(parent / "checkpoint")
+        for damage in found.damaged:
+            notice(f"going on from step {found.step}, because a newer checkpoint is damaged: {damage}")
+        job = _remembered(found, changes)
+        if job.run.steps < found.step:
+            raise UserError(f"{parent} has {found.step} steps already: --steps {job.run.steps} is less")
+        return Prepared.of(job).train(parent, found, show)
+
+
+GOING_ON = ("steps", "checkpoint_every", "env_timeout", "on_nan")
+
+
+def _remembered(found: checkpoint.Found, changes: dict[str, Any]) -> Job:
+    try:
+        facts = found.record.part("run").facts
+        settings, versions = dict(facts["settings"]), dict(facts["versions"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"the checkpoint of step {found.step} does not say what it is of: {error}") from None
+    now = config.versions()
+    if differing := [
+        f"{name} {versions.get(name)} → {now.get(name)}" for name in now if now[name] != versions.get(name)
+    ]:
+        notice(f"made with other versions ({', '.join(differing)}): it goes on, but not bit for bit")
+    return config.resolve({**settings, **changes})
+
+
+class Prepared(NamedTuple):
+    """All that training needs, made and checked, before anything is written."""
+
+    job: Job
+    algo: Algorithm
+    plan: engine.Plan
+    training: list[envs.Envs]
+    evaluation: envs.Envs
+    layout: Layout
+    placed: str  # where the replay lives, in words
+
+    @classmethod
+    def of(cls, job: Job) -> "Prepared":
+        algo = algos.build(job.run.algo, job.variants[0].config, job.run.normalise_obs)
+        seeds, plan, backend = job.lane_seeds, job.run.plan(), job.run.backend
+        training = envs.make_crews(job.run.env, len(seeds), backend, job.run.action_repeat)
+        copies = copies_needed(algo, len(seeds), plan.eval_episodes)
+        evaluation = envs.make(job.run.env, copies, backend, job.run.action_repeat)
+        layout = Layout(training[0].spec, algo.extras)
+        place, placed = place_replay(job.run.replay, layout.bytes(len(seeds), plan.capacity))
+        return cls(job, algo, plan._replace(replay=place), training, evaluation, layout, placed)
+
+    def train(self, parent: Path, found: checkpoint.Found | None, show: bool) -> Outcome:
+        job, plan = self.job, self.plan
+        module = algos.find(job.run.algo)
+        hypers = [module.hyper(v.config) for v in job.variants for _ in job.run.seeds]
+        stacked = jax.tree.map(lambda *numbers: jnp.stack(numbers), *hypers)
+        names = [f"{v.name} seed {seed}".strip() for v in job.variants for seed in job.run.seeds]
+        folders = [rundir.RunDir(parent / v.name, job.run, v.config) for v in job.variants]
+        watchdog = envs.Watchdog(job.run.env_timeout, self.training)  # evaluations watch over theirs
+        first = found.step if found else 0
+        with Progress(plan.steps, names, show, first) as progress, stop_requests() as stop, _named_storage(parent):
+            recorder = Recorder(job, folders, progress)
+            start = self._start(recorder, found)
+            if show:
+                print(self.placed, file=sys.stderr)
+            keeper = Keeper(Checkpoints(parent / "checkpoint", plan.capacity, found), recorder, job.settings())
+            with watchdog:
+                end = engine.train(
+                    self.algo, plan, job.lane_seeds, stacked, self.training, self.evaluation, recorder, stop.made,
+                    job.run.reward_scale, start, keeper,
+                )  # fmt: skip
+            agents = _split_agents(job, self.algo.agent, end.learner.state, end.step)
+            for folder, agent in zip(folders, agents, strict=True):
+                folder.save_agent(agent.agents, self.layout.spec, end.step)
+                folder.draw()
+        if end.fault:
+            kept = f"logs are kept, the agent after {end.step} steps is saved, and {keeper.kept()}"
+            raise type(end.fault)(f"{end.fault}; {kept}") from end.fault
+        if keeper.failure:
+            raise StorageFault(keeper.failure)
+        for pool in (*self.training, self.evaluation):
+            pool.close()
+        return Outcome([f.path for f in folders], agents, recorder.last, end.step, stop.signal)
+
+    def _start(self, recorder: Recorder, found: checkpoint.Found | None) -> engine.Start | None:
+        if not found:
+            for folder in recorder.folders:
+                folder.begin()
+            return None
+        oldest = max(0, found.step - self.plan.capacity)
+        if found.segments and found.segments[0].first > oldest:
+            raise UserError(
+                f"the checkpoint of step {found.step} does not fit this run: it lacks rows from {oldest} on"
             )
-        agents = _split_agents(job, algo.agent, learner.state, step)
-        for folder, agent in zip(folders, agents, strict=True):
-            folder.save_agent(agent.agents, layout.spec, step)
-            folder.draw()
-    if fault:
-        raise EnvironmentFault(f"{fault}; logs are kept, and the agent after {step} steps is saved") from fault
-    for pool in (*training, evaluation):
-        pool.close()
-    return Outcome([f.path for f in folders], agents, recorder.last, step, step < plan.steps)
+        try:
+            record = found.record.part("engine")
+            recorder.recall(found.record.part("recorder"))
+        except UserError:
+            raise
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+            raise UserError(f"the checkpoint of step {found.step} does not fit this run: {error}") from None
+        return engine.Start(found.step, record, found.rows())
+
+
+@contextmanager
+def _named_storage(parent: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageFault(
+            f"{parent} cannot be written: {error.strerror or error}; checkpoints there are whole"
+        ) from error
 
 
 def _split_agents(job: Job, agent: Callable[[PyTree], PyTree], state: PyTree, step: int) -> list[Agent]:

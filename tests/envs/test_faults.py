@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import teen
-from teen import cli
+from teen import checkpoint, cli
 from tests.toys import FAULTS
 
-SMALL = "--n 2 --m 1 --width 8 --batch 16 --steps 60 --warmup 10 --eval-every 20 --eval-episodes 1 --log-every 10"
+SMALL = (
+    "--n 2 --m 1 --width 8 --batch 16 --steps 60 --warmup 10 --eval-every 20 --eval-episodes 1 --log-every 10 "
+    "--checkpoint-every 20"
+)
 REASONS = {
     "raises": "step raised RuntimeError: the robot fell over",
     "hangs": "did not return within 2 s",
@@ -33,6 +36,8 @@ def test_a_fault_names_environment_lane_seed_and_step(how, tmp_path, capsys):
     assert "lane 1, seed 3, step 25" in error
     assert REASONS[how] in error
     assert "the agent after 20 steps is saved" in error
+    assert f"the checkpoint of step 20 is whole: teen train --resume {out} goes on from it" in error
+    assert checkpoint.newest(out / "checkpoint").step == 20
     with (out / "eval.csv").open() as file:
         assert {row["step"] for row in csv.DictReader(file)} == {"20"}
     assert (out / "train.csv").exists()

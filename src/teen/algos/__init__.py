@@ -16,13 +16,13 @@ def find(name: str) -> ModuleType:
     """A built-in algorithm, or anybody's module that offers the same three names."""
     if name in NAMES:
         return importlib.import_module(f".{name}", __package__)
-    if "." not in name:
+    if not isinstance(name, str) or "." not in name.lstrip("."):
         raise UserError(
             f"unknown algorithm {name!r}: choose from {', '.join(NAMES)}, or give a module as package.module"
         )
     try:
         module = importlib.import_module(name)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # the latter two of names that no module can have
         raise UserError(f"algorithm {name!r} cannot be imported: {error}") from None
     missing = [part for part in ("Config", "hyper", "make") if not hasattr(module, part)]
     if missing:

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import CopyFault, EnvironmentFault
+from ..record import Record, filled
 from ..spec import Spec, Step
+from .state import EnvState, UnknownState
 
 Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # next obs, reward, terminated, truncated
 
@@ -47,6 +49,14 @@ class Envs(Protocol):
 
     def busy(self) -> tuple[int | None, float] | None:
         """The copy that is being stepped and since when (time.monotonic()); None while none is."""
+        ...
+
+    def capture(self, copy: int) -> EnvState:
+        """All that a copy goes on from. An UnknownState says why that cannot be had."""
+        ...
+
+    def restore(self, copy: int, state: EnvState) -> None:
+        """The copy, which has been reset, goes on from there. A ValueError says what does not fit."""
         ...
 
     def close(self) -> None: ...
@@ -93,12 +103,14 @@ class Lanes:
     some of a program's lanes: `first` is the number of the first of them.
     """
 
-    def __init__(self, envs: Envs, seeds: Sequence[int], reward_scale: float = 1.0, first: int = 0):
+    def __init__(self, envs: Envs, seeds: Sequence[int], reward_scale: float = 1.0, first: int = 0, steps: int = 0):
+        """`steps` have been taken before, in a run that goes on: episodes that must begin again then do not repeat its
+        first ones."""
         self.envs, self.seeds, self.reward_scale, self.first = envs, seeds, reward_scale, first
         self.ids = range(len(envs))
-        self.steps = 0
-        with naming(envs, self._who, "step 0"):
-            self.obs = envs.reset(self.ids, seeds)
+        self.steps = steps
+        with naming(envs, self._who, f"step {steps}"):
+            self.obs = envs.reset(self.ids, [later_seed(seed, steps) for seed in seeds] if steps else seeds)
         self.episodes = np.zeros(len(envs), np.int64)  # finished so far, per lane
 
     def _who(self, copy: int) -> tuple[int, int]:
@@ -124,3 +136,43 @@ class Lanes:
                 self.obs[lanes] = self.envs.reset(lanes.tolist())
                 self.episodes[lanes] += 1
         return Step(next_obs, reward * self.reward_scale, terminated, truncated, self.obs, finished)
+
+    def record(self) -> Record:
+        """What the lanes go on from, their environments included where that is possible."""
+        arrays = {"obs": self.obs, "episodes": self.episodes}
+        copies: list[dict[str, Any]] = []
+        for copy in self.ids:
+            try:
+                state = self.envs.capture(copy)
+            except UnknownState as reason:
+                copies.append({"unknown": str(reason)})
+            else:
+                arrays |= {f"copy/{copy}/{path}": array for path, array in state.arrays.items()}
+                copies.append({"facts": state.facts})
+        return Record(arrays, {"steps": self.steps, "copies": copies})
+
+    def recall(self, record: Record) -> list[str]:
+        """A line for every lane whose episode had to begin again."""
+        own = {name: array for name, array in record.arrays.items() if not name.startswith("copy/")}
+        own = filled({"obs": self.obs, "episodes": self.episodes}, own)
+        copies, fresh, begun_again = record.facts["copies"], self.obs, []
+        self.obs, self.episodes, self.steps = own["obs"].copy(), own["episodes"].copy(), int(record.facts["steps"])
+        if len(copies) != len(self.ids):
+            raise ValueError(f"there should be {len(self.ids)} environments, not {len(copies)}")
+        for copy, facts in zip(self.ids, copies, strict=True):
+            if "unknown" in facts:
+                self.obs[copy] = fresh[copy]
+                self.episodes[copy] += 1
+                begun_again.append(f"lane {self.first + copy} begins a new episode: {facts['unknown']}")
+            else:
+                self.envs.restore(copy, EnvState(_below(f"copy/{copy}/", record.arrays), facts["facts"]))
+        return begun_again
+
+
+def _below(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def later_seed(seed: int, steps: int) -> int:
+    """Of an episode that begins in the middle of a run. Some simulators take 31 bits only."""
+    return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] >> 1)

@@ -21,6 +21,7 @@ from ..spec import Spec
 from . import names
 from .adapter import Results
 from .bounds import Bounds
+from .state import EnvState, UnknownState, capture, restore
 
 
 class GymnasiumEnvs:
@@ -86,6 +87,17 @@ class GymnasiumEnvs:
 
     def busy(self) -> tuple[int | None, float] | None:
         return self._busy
+
+    def capture(self, copy: int) -> EnvState:
+        try:
+            return capture(self.envs[copy])
+        except UnknownState:
+            raise
+        except Exception as error:  # an environment's own save_state
+            raise UnknownState(f"saving its state raised {described(error)}") from error
+
+    def restore(self, copy: int, state: EnvState) -> None:
+        restore(self.envs[copy], state)
 
     def close(self) -> None:
         for env in self.envs:

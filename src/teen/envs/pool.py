@@ -19,6 +19,7 @@ from ..spec import Spec
 from . import names
 from .adapter import Results
 from .bounds import Bounds
+from .state import EnvState, UnknownState
 
 INSTALL = "pip install 'teen-rl[fast]'"
 
@@ -144,6 +145,12 @@ class EnvPoolEnvs:
 
     def busy(self) -> tuple[int | None, float] | None:
         return None if self._since is None else (None, self._since)
+
+    def capture(self, copy: int) -> EnvState:
+        raise UnknownState("EnvPool cannot save the state of its simulators")
+
+    def restore(self, copy: int, state: EnvState) -> None:
+        raise ValueError("EnvPool cannot take over a simulator's state")
 
     def close(self) -> None:
         if self._pool is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .adapter import Envs, Results, step
+from .state import EnvState
 
 
 class Repeated:
@@ -48,6 +49,12 @@ class Repeated:
 
     def busy(self) -> tuple[int | None, float] | None:
         return self.envs.busy()
+
+    def capture(self, copy: int) -> EnvState:
+        return self.envs.capture(copy)
+
+    def restore(self, copy: int, state: EnvState) -> None:
+        self.envs.restore(copy, state)
 
     def close(self) -> None:
         self.envs.close()

@@ -16,7 +16,8 @@ GRACE = 10.0  # seconds to leave a hanging step by an exception, before the proc
 
 class Watchdog:
     """Watches how long a step takes. Past the limit the main thread is interrupted with a CopyFault; a step that
-    hangs outside Python cannot be interrupted, and then the process ends with exit code 3. Logs are on disk by then.
+    hangs outside Python cannot be interrupted, and then the process ends with exit code 3. Logs and checkpoints are on
+    disk by then.
     """
 
     def __init__(self, limit: float, watched: Sequence[Envs]):
@@ -61,7 +62,7 @@ class Watchdog:
                     lane = "unknown" if copy is None else copy
                     print(
                         f"teen: environment {envs.name} hangs in lane {lane}: it did not return within "
-                        f"{self.limit:g} s and cannot be interrupted",
+                        f"{self.limit:g} s and cannot be interrupted; logs and the last checkpoint are kept",
                         file=sys.stderr,
                         flush=True,
                     )

@@ -38,5 +38,6 @@ def draw(eval_csv: Path, picture: Path, title: str) -> None:
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     beside = picture.with_name("." + picture.name)
+    beside.unlink(missing_ok=True)  # a link left there is replaced, not followed
     figure.savefig(beside, format="png")
     beside.replace(picture)
