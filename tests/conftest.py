@@ -7,5 +7,13 @@ import os
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=1"  # before the import
 
 import jax
+import pytest
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_compiled_programs():
+    """A file's programs are of no use to the next one, and hundreds of them take gigabytes."""
+    yield
+    jax.clear_caches()

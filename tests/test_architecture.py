@@ -42,7 +42,21 @@ ALLOWED = {
     "engine.py": (
         *("acting", "collect", "learning", "nets", "program", "record", "replay", "envs", "errors", "evaluate", "spec"),
     ),
-    "report": ("report",),
+    "lock.py": ("errors",),
+    "analysis": (
+        "agent",
+        "algos",
+        "analysis",
+        "cli",
+        "envs",
+        "errors",
+        "evaluate",
+        "ops",
+        "settings",
+        "spec",
+        "stepwise",
+    ),
+    "report": ("analysis", "cli", "errors", "lock", "report"),
 }
 
 

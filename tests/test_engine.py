@@ -12,6 +12,7 @@ import pytest
 
 from teen import engine, envs, nets, replay
 from teen.algos import td3, teen
+from teen.evaluate import Diagnosis
 from teen.program import program
 from teen.spec import Clock
 from tests.support import compiled
@@ -34,6 +35,7 @@ TEEN = teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, critics=1))
 class Listener:
     def __init__(self):
         self.metrics, self.episodes, self.steps, self.quarantine, self.lines = {}, {}, [], {}, []
+        self.diagnoses = {}
 
     def stepped(self, step):
         self.steps.append(step)
@@ -43,6 +45,9 @@ class Listener:
 
     def evaluated(self, step, episodes):
         self.episodes[step] = episodes
+
+    def diagnosed(self, step, quantities):
+        self.diagnoses[step] = quantities
 
     def quarantined(self, lane, step, quantity):
         self.quarantine[lane] = step, quantity
@@ -346,3 +351,23 @@ def test_the_learner_is_not_asked_for_weights_during_the_warm_up(monkeypatch):
     monkeypatch.setattr(acting.Fetched, "ask", lambda self, *args: asked.append(1) or original(self, *args))
     run([7, 9], plan=PLAN._replace(steps=400, warmup=400, eval_every=400))
     assert len(asked) == 1
+
+
+def test_diagnoses_come_when_planned_beside_evaluations_and_without():
+    """Every 20 steps and at the end; evaluations every 30 steps. Each sees the agents of its own step."""
+    seen = []
+
+    def measure(agents, pool, seeds, step, lanes, wanted):
+        assert wanted()
+        seen.append((step, len(jax.tree.leaves(agents)[0]), list(lanes)))
+        return [[("steps", float(step))] for _ in seeds]
+
+    algo = teen.make(TEEN)
+    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[teen.hyper(TEEN)] * 2)
+    pools = [envs.make("tests.toys:Counter-v0", 2)], envs.make("tests.toys:Counter-v0", 6)
+    listener, plan = Listener(), PLAN._replace(diagnose_every=20)
+    diagnosis = Diagnosis(envs.make("tests.toys:Counter-v0", 2), measure)
+    engine.train(algo, plan, [7, 9], hypers, *pools, listener, diagnosis=diagnosis)
+    assert seen == [(step, 2, [0, 1]) for step in (20, 40, 60)]
+    assert listener.diagnoses == {step: [[("steps", step)]] * 2 for step in (20, 40, 60)}
+    assert list(listener.episodes) == [30, 60]

@@ -59,7 +59,8 @@ def test_two_thousand_steps_are_twice_a_thousand(algo, lanes, tmp_path):
 
 FLAGS = (
     "--env tests.toys:PointMass-v0 --seeds 2 --alpha 0,0.2 --n 3 --m 2 --width 8 --batch 16 --warmup 200 --buffer 800 "
-    "--eval-every 500 --eval-episodes 1 --members-every 1000 --log-every 100 --checkpoint-every 350 --normalise-obs"
+    "--eval-every 500 --eval-episodes 1 --members-every 1000 --log-every 100 --checkpoint-every 350 --normalise-obs "
+    "--diagnose-every 1000 --diagnose-episodes 2"
 )
 
 
@@ -71,7 +72,7 @@ def test_the_command_goes_on_with_every_variant(tmp_path, capsys):
     assert cli.main(["train", "--resume", str(tmp_path / "cut"), "--steps", "2000"]) == 0
     assert "after 2000 steps" in capsys.readouterr().out
     for variant in ("alpha=0", "alpha=0.2"):
-        for name in ("eval.csv", "train.csv", "config.toml", "agent/weights.safetensors"):
+        for name in ("eval.csv", "train.csv", "diagnostics.csv", "config.toml", "agent/weights.safetensors"):
             assert filecmp.cmp(tmp_path / "whole" / variant / name, tmp_path / "cut" / variant / name, shallow=False)
     assert cli.main(["train", "--resume", str(tmp_path / "cut")]) == 0  # nothing is left to do
     steps = sorted(path.name for path in (tmp_path / "cut" / "checkpoint").glob("step-*"))

@@ -24,7 +24,7 @@ from .record import filled, on_host
 from .settings import flat, replace
 from .spec import PyTree, Spec
 
-FORMAT = 1
+FORMAT = 2  # 2: discounts, temperatures and RND's weight, for diagnostics
 LARGEST_CARD = 2**24  # bytes; a real one has two thousand
 
 

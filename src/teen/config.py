@@ -42,6 +42,10 @@ class Run:
     eval_episodes: int = setting(10, "episodes of an evaluation", "TD3", low=1, high=10_000)
     members_every: int = setting(50_000, "steps between evaluations of each member", "ours", low=1)
     log_every: int = setting(1_000, "steps between rows of train.csv", "ours", low=1)
+    diagnose_every: int = setting(
+        0, "steps between rows of diagnostics.csv: bias, entropy, members (docs/diagnostics.md); 0: none", "ours", low=0
+    )
+    diagnose_episodes: int = setting(10, "episodes of a diagnosis", "ours", low=1, high=1_000)
 
     sync: int = setting(10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1)
     replay: Literal["auto", "device", "host"] = setting(

@@ -20,7 +20,7 @@ from .acting import arrays
 from .collect import Collector
 from .envs import Envs, Lanes
 from .errors import EnvironmentFault, LearnerFault, UserError
-from .evaluate import Due, Episode, Evaluations
+from .evaluate import Diagnosis, Due, Episode, Evaluations
 from .learning import Learning
 from .nets import Precision
 from .program import Learner, program
@@ -48,12 +48,14 @@ class Plan(NamedTuple):
     precision: Precision = "tf32"
     env_timeout: float = 60.0
     checkpoint_every: int = 0  # 0: never
+    diagnose_every: int = 0  # 0: never
     on_nan: Literal["quarantine", "stop"] = "quarantine"
 
     @property
     def chunk(self) -> int:
         """Steps between two hand-overs: the largest number up to `sync` that divides every interval."""
-        common = math.gcd(self.steps, self.warmup, self.log_every, self.eval_every, self.members_every)
+        intervals = self.steps, self.warmup, self.log_every, self.eval_every, self.members_every, self.diagnose_every
+        common = math.gcd(*intervals)  # a 0 divides nothing and is passed over
         return max(k for k in range(1, min(self.sync, common) + 1) if common % k == 0)
 
     @property
@@ -68,6 +70,7 @@ class Log(Protocol):
     def stepped(self, step: int) -> None: ...
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None: ...
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None: ...
+    def diagnosed(self, step: int, quantities: list[list[tuple[str, float]]]) -> None: ...
     def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
     def begun_again(self, lines: list[str]) -> None: ...
 
@@ -109,6 +112,7 @@ def train(
     reward_scale: float = 1.0,
     start: Start | None = None,
     keep: Keep = lambda step, record, rows: True,
+    diagnosis: Diagnosis | None = None,
 ) -> End:
     """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
 
@@ -118,7 +122,7 @@ def train(
     layout = Layout(envs[0].spec, algo.extras)
     run = program(algo, layout, plan.batch, plan.utd, plan.precision)
     learning = Learning(run, layout, seeds, hypers, plan.capacity, plan.replay)
-    evaluations = Evaluations(algo, eval_envs, seeds, plan.eval_episodes, plan.env_timeout)
+    evaluations = Evaluations(algo, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, diagnosis)
     metrics: tuple[int, Future[dict[str, Array]]] | None = None
     quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
     step = kept = tried = 0  # the steps of the newest checkpoint, and of the last attempt at one
@@ -167,9 +171,12 @@ def train(
             broken = ~np.isfinite(np.stack(list(found.values()))).all(0)
             quarantine(broken, "")
             log.trained(at, found)
-        for due, episodes in evaluations.finished(lambda: wait and not should_stop()):
-            quarantine(np.array([i in due.lanes and not own for i, own in enumerate(episodes)]), "an action")
-            log.evaluated(due.step, episodes)
+        for due, (episodes, quantities) in evaluations.finished(lambda: wait and not should_stop()):
+            if episodes is not None:
+                quarantine(np.array([i in due.lanes and not own for i, own in enumerate(episodes)]), "an action")
+                log.evaluated(due.step, episodes)
+            if quantities is not None:
+                log.diagnosed(due.step, quantities)
 
     def quarantine(suspects: np.ndarray, seen: str) -> None:
         """Lanes in which something was not finite, (lane,): if it is the learner's state, or was `seen` in what it
@@ -204,14 +211,16 @@ def train(
                 collector.renew()  # else they are those before this chunk, which is learnt while the next is collected
             quarantine(collector.silent, "an action")
 
-            due = step % plan.eval_every == 0 or step == plan.steps
-            report(wait=due)
+            last = step == plan.steps
+            evaluate = last or step % plan.eval_every == 0
+            diagnose = plan.diagnose_every > 0 and (last or step % plan.diagnose_every == 0)
+            report(wait=evaluate or diagnose)
             if step > plan.warmup and step % plan.log_every == 0:
                 metrics = step, learning.probe(collector.episodes)
-            if due:
-                members = step % plan.members_every == 0 or step == plan.steps
+            if evaluate or diagnose:
+                members = evaluate and (last or step % plan.members_every == 0)
                 active = [lane for lane in range(len(seeds)) if lane not in quarantined]
-                evaluations.begin(Due(step, learning.agents(), members, active))
+                evaluations.begin(Due(step, learning.agents(), evaluate, members, diagnose, active))
             log.stepped(step)
             passed = plan.checkpoint_every and step // plan.checkpoint_every > tried // plan.checkpoint_every
             if passed and step < plan.steps:

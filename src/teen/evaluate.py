@@ -149,12 +149,28 @@ def copies_needed(algo: Algorithm, lanes: int, episodes: int) -> int:
 
 
 class Due(NamedTuple):
-    """An evaluation that was asked for."""
+    """An evaluation that was asked for, a diagnosis, or both."""
 
     step: int
     agents: Future[PyTree]
+    evaluate: bool
     members: bool
+    diagnose: bool
     lanes: list[int]
+
+
+class Findings(NamedTuple):
+    """What came of it, per lane; None where it was not asked for."""
+
+    episodes: list[list[Episode]] | None
+    quantities: list[list[tuple[str, float]]] | None
+
+
+class Diagnosis(NamedTuple):
+    """What else is measured on snapshots, in environments of its own."""
+
+    envs: Envs
+    measure: Callable[..., list[list[tuple[str, float]]]]  # agents, envs, seeds, step; lanes=, wanted=
 
 
 class Evaluations:
@@ -164,8 +180,17 @@ class Evaluations:
     that it takes spare cores where there are any.
     """
 
-    def __init__(self, algo: Algorithm, envs: Envs, seeds: Sequence[int], episodes: int, timeout: float):
+    def __init__(
+        self,
+        algo: Algorithm,
+        envs: Envs,
+        seeds: Sequence[int],
+        episodes: int,
+        timeout: float,
+        diagnosis: Diagnosis | None = None,
+    ):
         self.algo, self.envs, self.seeds, self.episodes, self.timeout = algo, envs, seeds, episodes, timeout
+        self.diagnosis = diagnosis
         self._due: deque[Due] = deque()  # the first of them is under way
         self._under_way: _UnderWay | None = None
         self._closed = False
@@ -175,7 +200,7 @@ class Evaluations:
         self._due.append(due)
         self._proceed()
 
-    def finished(self, patient: Callable[[], bool] = lambda: False) -> Iterator[tuple[Due, list[list[Episode]]]]:
+    def finished(self, patient: Callable[[], bool] = lambda: False) -> Iterator[tuple[Due, Findings]]:
         """The evaluations that have ended since the last call; the others too, as long as `patient` says to wait."""
         while self._under_way:
             while self._under_way.is_alive():
@@ -184,16 +209,23 @@ class Evaluations:
                     return
                 self._under_way.join(0.2)
             done, due, self._under_way = self._under_way, self._due.popleft(), None
-            episodes = done.result()
+            findings = done.result()
             self._proceed()
-            yield due, episodes
+            yield due, findings
 
     def record(self) -> Record:
         """Those that are due, one under way among them: it will begin again, and give the same."""
         return joined(
             {
                 str(i): Record(
-                    on_host(due.agents.result()), {"step": due.step, "members": due.members, "lanes": due.lanes}
+                    on_host(due.agents.result()),
+                    {
+                        "step": due.step,
+                        "evaluate": due.evaluate,
+                        "members": due.members,
+                        "diagnose": due.diagnose,
+                        "lanes": due.lanes,
+                    },
                 )
                 for i, due in enumerate(self._due)
             }
@@ -208,7 +240,8 @@ class Evaluations:
             step, lanes = int(own.facts["step"]), [int(lane) for lane in own.facts["lanes"]]
             if step < 0 or not lanes or not set(lanes) <= set(range(len(self.seeds))):
                 raise ValueError(f"there is no evaluation of lanes {lanes} at step {step}")
-            self.begin(Due(step, remembered, bool(own.facts["members"]), lanes))
+            asked = {name: bool(own.facts[name]) for name in ("evaluate", "members", "diagnose")}
+            self.begin(Due(step=step, agents=remembered, lanes=lanes, **asked))
 
     def close(self) -> None:
         """Abandons what is under way, at its next step."""
@@ -221,43 +254,54 @@ class Evaluations:
             return
         due = self._due[0]
 
-        def work() -> list[list[Episode]]:
+        def wanted() -> bool:
+            return not self._closed
+
+        def work() -> Findings:
             here = jax.device_put(due.agents.result(), jax.devices("cpu")[0])
-            asked = due.step, self.episodes, due.members, due.lanes
-            return evaluate(self.algo, here, self.envs, self.seeds, *asked, wanted=lambda: not self._closed)
+            episodes, quantities = None, None
+            if due.evaluate:
+                asked = due.step, self.episodes, due.members, due.lanes
+                episodes = evaluate(self.algo, here, self.envs, self.seeds, *asked, wanted=wanted)
+            if due.diagnose and self.diagnosis:
+                own, measure = self.diagnosis
+                quantities = measure(here, own, self.seeds, due.step, lanes=due.lanes, wanted=wanted)
+            return Findings(episodes, quantities)
 
         self._under_way = _UnderWay(due.step, work)
 
     def _check_hanging(self) -> None:
-        busy = self.envs.busy()
-        if busy and time.monotonic() - busy[1] > self.timeout:
+        for envs in (self.envs, self.diagnosis.envs) if self.diagnosis else (self.envs,):
+            busy = envs.busy()
+            if busy is None or time.monotonic() - busy[1] <= self.timeout:
+                continue
             copy, _ = busy
-            lane = "unknown" if copy is None else copy * len(self.seeds) // len(self.envs)
+            lane = "unknown" if copy is None else copy * len(self.seeds) // len(envs)
             seed = "unknown" if copy is None else self.seeds[int(lane)]
             self._under_way = None  # its thread is left behind: there is no way to end it
             self._due.clear()
             raise EnvironmentFault(
-                f"environment {self.envs.name} failed in lane {lane}, seed {seed}, in an evaluation: "
+                f"environment {envs.name} failed in lane {lane}, seed {seed}, in an evaluation: "
                 f"did not return within {self.timeout:g} s (--env-timeout)"
             )
 
 
 class _UnderWay(threading.Thread):
-    def __init__(self, step: int, work: Callable[[], list[list[Episode]]]):
+    def __init__(self, step: int, work: Callable[[], Findings]):
         super().__init__(daemon=True, name=f"evaluation at step {step}")
         self.step, self._work = step, work
-        self._rows: list[list[Episode]] | None = None
+        self._found: Findings | None = None
         self._error: BaseException | None = None
         self.start()
 
     def run(self) -> None:
         try:
-            self._rows = self._work()
+            self._found = self._work()
         except BaseException as error:  # handed to the thread that asks for the result
             self._error = error
 
-    def result(self) -> list[list[Episode]]:
+    def result(self) -> Findings:
         if self._error:
             raise self._error
-        assert self._rows is not None
-        return self._rows
+        assert self._found is not None
+        return self._found

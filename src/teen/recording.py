@@ -39,6 +39,11 @@ class Recorder:
             folder.log_evaluation(self.last[i])
         self.progress.evaluated(step, episodes)
 
+    def diagnosed(self, step: int, quantities: list[list[tuple[str, float]]]) -> None:
+        for i, folder in enumerate(self.folders):
+            own = [(self._seed(lane), name, value) for lane in self._own(i) for name, value in quantities[lane]]
+            folder.log_diagnosis(step, own)
+
     def quarantined(self, lane: int, step: int, quantity: str) -> None:
         self.missing.add(lane)
         folder, seed = self.folders[lane // len(self.seeds)], self._seed(lane)
@@ -54,10 +59,10 @@ class Recorder:
         """Where each log ends."""
         return Record({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
 
-    def recall(self, record: Record) -> None:
+    def recall(self, record: Record, step: int) -> None:
         logs = record.facts["logs"]
         for folder, positions in zip(self.folders, logs, strict=True):
-            folder.go_on(dict(positions))
+            folder.go_on(dict(positions), step)
         self.last = [folder.last_evaluation() for folder in self.folders]
         self.missing = {int(lane) for lane in record.facts["missing"]}
 

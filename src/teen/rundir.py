@@ -2,22 +2,23 @@
 wrong."""
 
 import csv
-import fcntl
 import io
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import agent, config
 from .errors import UserError
 from .evaluate import Episode
+from .lock import holder
 from .spec import PyTree, Spec
+from .stepwise import forget_after, replace_step
 
 EVAL_COLUMNS = ("seed", "step", "policy", "episode", "return", "length")
 LOGS = ("eval.csv", "train.csv", "quarantine.csv")
+DIAGNOSTICS = ("seed", "step", "quantity", "value")
 REDRAW_SECONDS = 60
 
 
@@ -31,54 +32,6 @@ def choose(out: Path | None, run: config.Run) -> Path:
         return out
     stem = f"{run.algo}-{run.env}".replace("/", "-").replace(":", "-")
     return next(p for k in range(1, 10**9) if not (p := Path("runs") / f"{stem}-{k}").exists())
-
-
-def holder(folder: Path) -> str:
-    """The process that trains there; empty where none does."""
-    try:
-        handle = os.open(folder / "lock", os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return ""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.read(handle, 32).decode(errors="replace").strip()
-    finally:
-        os.close(handle)
-    return ""
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps every other process out. The system drops the lock of a process that dies, however it dies."""
-    path = folder / "lock"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                holder = os.read(handle, 32).decode(errors="replace").strip()
-                os.close(handle)
-                raise UserError(f"{folder} is in use by process {holder}: it trains there") from None
-            if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
-                break
-            os.close(handle)  # its last holder has removed it meanwhile: this was nobody's file any more
-        try:
-            os.ftruncate(handle, 0)
-            os.write(handle, f"{os.getpid()}\n".encode())
-        except OSError:
-            path.unlink(missing_ok=True)
-            os.close(handle)
-            raise
-    except OSError as error:
-        raise UserError(f"output folder {folder} cannot be written: {error.strerror}") from None
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
 
 
 class RunDir:
@@ -96,10 +49,11 @@ class RunDir:
         except OSError as error:
             raise UserError(f"output folder {self.path} cannot be written: {error.strerror}") from None
 
-    def go_on(self, positions: dict[str, int]) -> None:
+    def go_on(self, positions: dict[str, int], step: int) -> None:
         """From where the logs were: what was written since is written again. Checks all of them first."""
         kept = {name: self._until(name, positions[name]) for name in LOGS if name in positions}
         _episodes(self.path / "eval.csv", kept.get("eval.csv", ""))
+        forget_after(self.path / "diagnostics.csv", DIAGNOSTICS, step)
         for name in LOGS:
             if name in kept:
                 os.truncate(self.path / name, positions[name])
@@ -148,6 +102,11 @@ class RunDir:
         if not (self.path / "train.csv").exists():
             self._append("train.csv", [("seed", "step", *metrics[0][1])])
         self._append("train.csv", [(seed, step, *values.values()) for seed, values in metrics])
+
+    def log_diagnosis(self, step: int, quantities: list[tuple[int, str, float]]) -> None:
+        """Seed, name and value of each."""
+        rows = [(seed, step, name, value) for seed, name, value in quantities]
+        replace_step(self.path / "diagnostics.csv", DIAGNOSTICS, step, rows)
 
     def log_quarantine(self, seed: int, step: int, quantity: str) -> None:
         if not (self.path / "quarantine.csv").exists():

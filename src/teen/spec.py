@@ -53,6 +53,20 @@ class Clock(NamedTuple):
     closing: Array  # whether this is the last gradient step of an environment step; shared by all lanes
 
 
+class Insight(NamedTuple):
+    """What diagnostics ask of an algorithm. Its `value` estimates the discounted sum of `reward` that `follow` earns,
+    bonuses included; the bonus of the action that is judged itself does not count.
+
+    A member is a number below `size`, which single policies ignore. The noise is that of `draw_act`.
+    """
+
+    explore: Callable[[PyTree, Array, Array, PyTree], Array]  # agent, member, obs, noise -> its exploring action
+    follow: Callable[[PyTree, Array, Array, PyTree], tuple[Array, Array]]  # the same -> action, bonus such as −τ log π
+    reward: Callable[[PyTree, Array, Array], Array]  # agent, (batch,), (batch, obs) next -> (batch,) learnt from
+    discount: Callable[[PyTree], Array]  # agent -> γ
+    recognise: Callable[[PyTree, Array, Array], Array] | None  # agent, obs, action -> (batch, member) log q(z | s, a)
+
+
 class Algorithm(NamedTuple):
     """An algorithm is a tuple of pure functions, each written for one lane.
 
@@ -74,6 +88,7 @@ class Algorithm(NamedTuple):
     policy: Callable[[PyTree, PyTree, Array], Array]  # agent, memo, obs -> action without noise
     members: Callable[[PyTree, Array], Array] | None  # agent, (member, obs) -> (member, action)
     value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> q
+    insight: Insight
 
     extras: tuple[tuple[str, int], ...]  # (name, width) of what `act` hands to the replay
     size: int  # number of members; 1 for a single policy

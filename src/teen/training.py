@@ -1,7 +1,7 @@
 """A whole run: environments, engine, run directories and display put together."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,9 @@ from .agent import Agent
 from .checkpoint import Checkpoints
 from .config import Job
 from .errors import StorageFault, UserError
-from .evaluate import Episode, copies_needed
+from .evaluate import Diagnosis, Episode, copies_needed
 from .learning import place_replay
+from .lock import locked
 from .progress import Progress
 from .recording import Keeper, Recorder, notice
 from .replay import Layout
@@ -44,7 +45,7 @@ def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
             notice(line)
     parent = rundir.choose(out, job.run)
     program = Prepared.of(job)
-    with rundir.locked(parent):
+    with locked(parent):
         return program.train(parent, None, show)
 
 
@@ -56,7 +57,7 @@ def resume(path: str | Path, show: bool = True, **changes: Any) -> Outcome:
     for name in changes:
         if name not in GOING_ON:
             raise UserError(f"a run goes on as it began: {name!r} cannot be changed, only {', '.join(GOING_ON)}")
-    with rundir.locked(parent):
+    with locked(parent):
         found = checkpoint.newest(parent / "checkpoint")
         for damage in found.damaged:
             notice(f"going on from step {found.step}, because a newer checkpoint is damaged: {damage}")
@@ -93,6 +94,7 @@ class Prepared(NamedTuple):
     evaluation: envs.Envs
     layout: Layout
     placed: str  # where the replay lives, in words
+    diagnosis: Diagnosis | None
 
     @classmethod
     def of(cls, job: Job) -> "Prepared":
@@ -103,7 +105,8 @@ class Prepared(NamedTuple):
         evaluation = envs.make(job.run.env, copies, backend, job.run.action_repeat)
         layout = Layout(training[0].spec, algo.extras)
         place, placed = place_replay(job.run.replay, layout.bytes(len(seeds), plan.capacity))
-        return cls(job, algo, plan._replace(replay=place), training, evaluation, layout, placed)
+        diagnosis = _diagnosis(job, algo) if plan.diagnose_every else None
+        return cls(job, algo, plan._replace(replay=place), training, evaluation, layout, placed, diagnosis)
 
     def train(self, parent: Path, found: checkpoint.Found | None, show: bool) -> Outcome:
         job, plan = self.job, self.plan
@@ -123,7 +126,7 @@ class Prepared(NamedTuple):
             with watchdog:
                 end = engine.train(
                     self.algo, plan, job.lane_seeds, stacked, self.training, self.evaluation, recorder, stop.made,
-                    job.run.reward_scale, start, keeper,
+                    job.run.reward_scale, start, keeper, self.diagnosis,
                 )  # fmt: skip
             agents = _split_agents(job, self.algo.agent, end.learner.state, end.step)
             for folder, agent in zip(folders, agents, strict=True):
@@ -134,7 +137,7 @@ class Prepared(NamedTuple):
             raise type(end.fault)(f"{end.fault}; {kept}") from end.fault
         if keeper.failure:
             raise StorageFault(keeper.failure)
-        for pool in (*self.training, self.evaluation):
+        for pool in (*self.training, self.evaluation, *([self.diagnosis.envs] if self.diagnosis else [])):
             pool.close()
         return Outcome([f.path for f in folders], agents, recorder.last, end.step, stop.signal)
 
@@ -150,7 +153,7 @@ class Prepared(NamedTuple):
             )
         try:
             record = found.record.part("engine")
-            recorder.recall(found.record.part("recorder"))
+            recorder.recall(found.record.part("recorder"), found.step)
         except UserError:
             raise
         except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
@@ -166,6 +169,20 @@ def _named_storage(parent: Path) -> Iterator[None]:
         raise StorageFault(
             f"{parent} cannot be written: {error.strerror or error}; checkpoints there are whole"
         ) from error
+
+
+def _diagnosis(job: Job, algo: Algorithm) -> Diagnosis:
+    from .analysis.diagnose import diagnose  # brings SciPy: not before it is needed
+    from .analysis.visits import frozen_normaliser
+
+    lanes, episodes = len(job.lane_seeds), job.run.diagnose_episodes
+    pool = envs.make(job.run.env, copies_needed(algo, lanes, episodes), job.run.backend, job.run.action_repeat)
+
+    def measure(agents: PyTree, own: envs.Envs, seeds: Sequence[int], step: int, **options: Any) -> Any:
+        return diagnose(algo, agents, own, seeds, step, episodes, reward_scale=job.run.reward_scale, **options)
+
+    frozen_normaliser(job.run.env)  # here, not in the thread that diagnoses: it makes environments of its own
+    return Diagnosis(pool, measure)
 
 
 def _split_agents(job: Job, agent: Callable[[PyTree], PyTree], state: PyTree, step: int) -> list[Agent]:

@@ -36,6 +36,7 @@ class Base(NamedTuple):
     draw_act: Callable[[Array, Spec], PyTree]  # key, spec -> noise of one exploring action
     act: Callable[[PyTree, Array, PyTree], Array]  # weights, obs, noise -> exploring action
     policy: Callable[[PyTree, Array], Array]  # weights, obs -> action without noise
+    follow: Callable[[PyTree, Array, PyTree], tuple[Array, Array]]  # agent, obs, noise -> action its Q is about, bonus
     value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> (batch,)
 
 

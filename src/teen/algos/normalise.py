@@ -12,6 +12,7 @@ from jax import Array
 
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from .base import Losses
+from .insight import inside
 
 LIMIT = 10.0  # normalised entries are clipped to this many standard deviations
 
@@ -88,4 +89,5 @@ def normalise(algo: Algorithm) -> Algorithm:
         policy=lambda agent, memo, obs: algo.policy(agent.inner, memo, one(agent.statistics, obs)),
         members=each_member if algo.members else None,
         value=lambda agent, obs, action: algo.value(agent.inner, normalised(agent.statistics, obs), action),
+        insight=inside(algo.insight, lambda agent, obs: normalised(agent.statistics, obs)),
     )

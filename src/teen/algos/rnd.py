@@ -17,6 +17,7 @@ from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3, teen
 from .base import Losses, lane_numbers, named
+from .insight import inside
 from .normalise import Statistics, merged, normalised
 
 
@@ -72,6 +73,7 @@ class State(NamedTuple):
 class Agent(NamedTuple):
     inner: PyTree
     novelty: Novelty
+    beta: Array
 
 
 def errors(predictor: nets.MLP, target: nets.MLP, seen: Array) -> Array:
@@ -124,13 +126,19 @@ def make(cfg: Config) -> Algorithm:
         assert inner.members
         return inner.members(agent.inner, obs)
 
+    def learnt_reward(agent: Agent, reward: Array, next_obs: Array) -> Array:
+        """At the present novelty of the states."""
+        own = inner.insight.reward(agent.inner, reward, next_obs)
+        return own + agent.beta * intrinsic_reward(agent.novelty, next_obs)
+
     return inner._replace(
         init=init,
         update=update,
         probe=probe,
-        agent=lambda state: Agent(inner.agent(state.inner), state.novelty),
+        agent=lambda state: Agent(inner.agent(state.inner), state.novelty, state.hyper.beta),
         actor=lambda agent, memo: inner.actor(agent.inner, memo),
         policy=lambda agent, memo, obs: inner.policy(agent.inner, memo, obs),
         members=each_member if inner.members else None,
         value=lambda agent, obs, action: inner.value(agent.inner, obs, action),
+        insight=inside(inner.insight, lambda agent, obs: obs)._replace(reward=learnt_reward),
     )

@@ -16,6 +16,7 @@ from .. import nets, ops
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from .base import Base, Losses, Objective, Parts, every, fit_q, lane_numbers, probe, saturated_share, update
+from .insight import alone
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Noise(NamedTuple):
 class Agent(NamedTuple):
     actor: nets.MLP
     critics: nets.MLP
+    temperature: Array
+    gamma: Array
 
 
 @cache
@@ -136,10 +139,10 @@ def member(cfg: Config) -> Base:
         return m._replace(target_critics=ops.polyak(m.target_critics, m.critics, h.tau))
 
     def agent(m: Member, h: Hyper) -> Agent:
-        return Agent(m.actor, m.critics)
+        return Agent(m.actor, m.critics, jnp.exp(m.log_temperature), h.gamma)
 
     def weights(a: Agent) -> Agent:
-        return a._replace(critics=())
+        return a._replace(critics=(), temperature=(), gamma=())  # type: ignore[arg-type]
 
     def draw_act(key: Array, spec: Spec) -> Array:
         return random.normal(key, (spec.action,))
@@ -149,6 +152,10 @@ def member(cfg: Config) -> Base:
 
     def policy(a: Agent, obs: Array) -> Array:
         return jnp.tanh(nets.gaussian(a.actor, obs[None])[0][0])
+
+    def follow(a: Agent, obs: Array, noise: Array) -> tuple[Array, Array]:
+        action, log_prob = sample(a.actor, obs[None], noise[None])
+        return action[0], -a.temperature * log_prob[0]
 
     def value(a: Agent, obs: Array, action: Array) -> Array:
         return critics(a.critics, obs, action).mean(0)
@@ -167,6 +174,7 @@ def member(cfg: Config) -> Base:
         draw_act=draw_act,
         act=act,
         policy=policy,
+        follow=follow,
         value=value,
     )
 
@@ -221,6 +229,7 @@ def make(cfg: Config) -> Algorithm:
         policy=lambda agent, memo, obs: sac.policy(agent, obs),
         members=None,
         value=sac.value,
+        insight=alone(sac),
         extras=(),
         size=1,
     )

@@ -17,6 +17,7 @@ from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3
 from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
+from .insight import together
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,9 @@ def make(cfg: Config) -> Algorithm:
     def value(agent: Agent, obs: Array, action: Array) -> Array:
         return vmap(base.value, (0, None, None))(agent.members, obs, action).mean(0)
 
+    def own_noise(noise: ActNoise, member: Array) -> PyTree:
+        return jax.tree.map(lambda leaf: leaf[member], noise.members)
+
     return Algorithm(
         init=init,
         draw=own.draw,
@@ -154,6 +158,7 @@ def make(cfg: Config) -> Algorithm:
         policy=lambda agent, memo, obs: vmap(base.policy, (0, None))(agent.members, obs).mean(0),
         members=lambda agent, obs: vmap(base.policy)(agent.members, obs),
         value=value,
+        insight=together(base, own_noise),
         extras=(("mask", cfg.n),),
         size=cfg.n,
     )

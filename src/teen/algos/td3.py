@@ -17,6 +17,7 @@ from .. import nets, ops
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from .base import Base, Losses, Objective, Parts, every, fit_q, lane_numbers, probe, saturated_share, update
+from .insight import alone
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Agent(NamedTuple):
     actor: nets.MLP
     critics: nets.MLP
     noise: Array
+    gamma: Array
 
 
 @cache
@@ -118,7 +120,7 @@ def member(cfg: Config) -> Base:
         )
 
     def agent(m: Member, h: Hyper) -> Agent:
-        return Agent(m.actor, m.critics, h.noise)
+        return Agent(m.actor, m.critics, h.noise, h.gamma)
 
     def draw_act(key: Array, spec: Spec) -> Array:
         return random.normal(key, (spec.action,))
@@ -129,8 +131,11 @@ def member(cfg: Config) -> Base:
     def policy(a: Agent, obs: Array) -> Array:
         return nets.actor(a.actor, obs[None])[0]
 
+    def follow(a: Agent, obs: Array, noise: Array) -> tuple[Array, Array]:
+        return policy(a, obs), jnp.zeros(())
+
     def weights(a: Agent) -> Agent:
-        return a._replace(critics=())
+        return a._replace(critics=(), gamma=())  # type: ignore[arg-type]
 
     def value(a: Agent, obs: Array, action: Array) -> Array:
         return critics(a.critics, obs, action).mean(0)
@@ -149,6 +154,7 @@ def member(cfg: Config) -> Base:
         draw_act=draw_act,
         act=act,
         policy=policy,
+        follow=follow,
         value=value,
     )
 
@@ -207,6 +213,7 @@ def make(cfg: Config) -> Algorithm:
         policy=lambda agent, memo, obs: td3.policy(agent, obs),
         members=None,
         value=td3.value,
+        insight=alone(td3),
         extras=(),
         size=1,
     )

@@ -16,6 +16,7 @@ from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
 from . import sac, td3
 from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
+from .insight import together
 
 
 @dataclass(frozen=True)
@@ -237,6 +238,9 @@ def make(cfg: Config) -> Algorithm:
     def value(agent: Agent, obs: Array, action: Array) -> Array:
         return vmap(base.value, (0, None, None))(agent.members, obs, action).mean(0)
 
+    def recognise(agent: Agent, obs: Array, action: Array) -> Array:
+        return nets.discriminator(agent.discriminator, obs, action)
+
     return Algorithm(
         init=init,
         draw=own.draw,
@@ -251,6 +255,7 @@ def make(cfg: Config) -> Algorithm:
         policy=policy,
         members=lambda agent, obs: vmap(base.policy)(agent.members, obs),
         value=value,
+        insight=together(base, lambda noise, member: noise)._replace(recognise=recognise),
         extras=(("z", 1),),
         size=cfg.n,
     )

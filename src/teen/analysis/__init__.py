@@ -1,0 +1,1 @@
+"""Run directories and agents in, numbers out. Nothing here trains."""

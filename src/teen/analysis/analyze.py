@@ -1,0 +1,104 @@
+"""`teen analyze`: the diagnostics of a finished run, from the agent that it saved."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import envs
+from ..agent import load
+from ..errors import UserError
+from ..evaluate import copies_needed
+from ..stepwise import replace_step
+from . import runs
+from .diagnose import Findings, examine
+from .rollouts import Scene
+
+DIAGNOSTICS = ("seed", "step", "quantity", "value")
+MEMBERS = ("seed", "step", "policy", "episode", "return")
+CONFUSION = ("seed", "step", "member", "guess", "share")
+
+
+def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Path:
+    """Writes diagnostics.csv, and members.csv and confusion.csv where they apply, into the run's folder. Rows of the
+    same step are replaced, others are kept. `seed` chooses other starts."""
+    agent = load(path)
+    pool = envs.make(
+        agent.run.env, copies_needed(agent.algo, len(agent.seeds), episodes), "auto", agent.run.action_repeat
+    )
+    here = jax.device_put(agent.agents, jax.devices("cpu")[0])  # in full precision
+    scene = Scene(agent.algo, here, pool, agent.seeds, 2**31 + seed, range(len(agent.seeds)))
+    try:
+        with envs.Watchdog(agent.run.env_timeout, [pool]):
+            findings = examine(scene, episodes, agent.run.reward_scale)
+    finally:
+        pool.close()
+    lanes = [(own, found) for own, found in zip(agent.seeds, findings, strict=True) if found.quantities]
+    if not lanes:
+        raise UserError(f"the agent in {path} cannot be diagnosed: its actions are not finite")
+    rows = [(own, agent.step, *row) for own, found in lanes for row in found.quantities]
+    replace_step(path / "diagnostics.csv", DIAGNOSTICS, agent.step, rows)
+    scores = [(own, agent.step, *row) for own, found in lanes for row in _member_rows(found)]
+    if scores:
+        replace_step(path / "members.csv", MEMBERS, agent.step, scores)
+    shares = [(own, agent.step, *row) for own, found in lanes for row in _confusion_rows(found)]
+    if shares:
+        replace_step(path / "confusion.csv", CONFUSION, agent.step, shares)
+    return path / "diagnostics.csv"
+
+
+def _member_rows(found: Findings) -> list[tuple[Any, ...]]:
+    if found.returns is None:
+        return []
+    policies = {
+        **{str(z): own for z, own in enumerate(found.returns.members)},
+        "random member": found.returns.random_member,
+        "mean action": found.returns.mean_action,
+    }
+    return [(name, episode, float(score)) for name, own in policies.items() for episode, score in enumerate(own)]
+
+
+def _confusion_rows(found: Findings) -> list[tuple[Any, ...]]:
+    if found.recognition is None:
+        return []
+    return [(z, guess, float(share)) for (z, guess), share in np.ndenumerate(found.recognition.confusion)]
+
+
+def command(arguments: list[str]) -> int:
+    from ..cli import Parser
+
+    parser = Parser(
+        prog="teen analyze", allow_abbrev=False, description="Bias, entropies and members of trained agents."
+    )
+    parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders that hold some")
+    parser.add_argument("--episodes", type=int, default=10, help="episodes behind each quantity (default 10)")
+    parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
+    flags = parser.parse_args(arguments)
+    if flags.episodes < 1 or flags.seed < 0:
+        raise UserError("--episodes must be at least 1 and --seed at least 0")
+    for path in runs.find(flags.runs):
+        _print(analyze(path, flags.episodes, flags.seed))
+    return 0
+
+
+def _print(path: Path) -> None:
+    """Mean ± std over seeds of the quantities of the newest step."""
+    from rich.console import Console
+    from rich.table import Table
+
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    newest = max(int(row["step"]) for row in rows)
+    quantities: dict[str, list[float]] = {}
+    for row in rows:
+        if int(row["step"]) == newest:
+            quantities.setdefault(row["quantity"], []).append(float(row["value"]))
+    shown = Table(title=f"{path} after {newest} steps", title_justify="left")
+    for column in ("quantity", "seeds", "mean", "std"):
+        shown.add_column(column, justify="left" if column == "quantity" else "right")
+    for name, values in quantities.items():
+        shown.add_row(name, str(len(values)), f"{np.mean(values):.4g}", f"{np.std(values):.4g}")
+    Console(width=None if sys.stdout.isatty() else 100).print(shown)

@@ -1,0 +1,90 @@
+"""Estimation bias: what the critics say of visited states, less the return that followed.
+
+As Chen et al. 2021 (REDQ, §2.1) measure it, on states of the policy that the critics are about.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..spec import Algorithm, PyTree
+from .plays import following, mixing
+from .rollouts import Scene, Trajectory, play
+from .rows import in_chunks
+
+NEGLIGIBLE = 0.01  # share of a return that may lie beyond the end of an episode
+SMALLEST = 10.0  # a return nearer to zero is no yardstick
+PURPOSE = 0
+
+
+class Bias(NamedTuple):
+    """Over the states of all episodes."""
+
+    states: int
+    value_mean: float
+    return_mean: float
+    raw_mean: float  # Q − G
+    raw_std: float
+    relative_mean: float  # (Q − G) / max(|G|, 10), state by state
+    relative_std: float
+    normalised_mean: float  # (Q − G) / |mean G|
+    normalised_std: float
+
+
+def measure(scene: Scene, episodes: int, reward_scale: float = 1.0, mixture: bool = False) -> list[Bias | None]:
+    """Per lane; nothing where no state has enough of an episode before it. An ensemble's episodes are one member's
+    each, in turn; with `mixture` a member is drawn in every step."""
+    policy = (mixing if mixture else following)(scene.algo, scene.envs.spec)
+    who = np.zeros((len(scene.seeds), episodes), int)
+    for lane in range(len(scene.seeds)):
+        order = scene.generator(PURPOSE, lane).permutation(scene.algo.size)
+        who[lane] = np.resize(order, episodes)  # in turn
+    played = play(scene, policy, who, scene.starts(PURPOSE, episodes))
+    return [of(scene.algo, scene.agent(lane), own, reward_scale) for lane, own in enumerate(played)]
+
+
+def of(algo: Algorithm, agent: PyTree, episodes: list[Trajectory], reward_scale: float = 1.0) -> Bias | None:
+    """Of one lane's critics on these episodes."""
+    gamma = float(algo.insight.discount(agent))
+    values, returns = [], []
+    for t in episodes:
+        kept = countable(len(t.reward), t.terminated, gamma)
+        if kept:
+            scaled = np.asarray(t.reward * reward_scale, np.float32)
+            reward = in_chunks(algo.insight.reward, agent, scaled, t.next_obs)
+            returns.append(discounted(reward, t.bonus, gamma)[:kept])
+            values.append(in_chunks(algo.value, agent, t.obs[:kept], t.action[:kept]))
+    return summary(np.concatenate(values), np.concatenate(returns)) if values else None
+
+
+def discounted(reward: np.ndarray, bonus: np.ndarray, gamma: float) -> np.ndarray:
+    """G_t = r_t + γ (b_{t+1} + G_{t+1}): what Q(s_t, a_t) estimates. The bonus of a_t itself is no part of it, as it is
+    none of a soft Q (Haarnoja et al. 2018, Eqs. 2 and 3)."""
+    returns = np.empty(len(reward))
+    later = 0.0
+    for t in range(len(reward) - 1, -1, -1):
+        returns[t] = reward[t] + gamma * later
+        later = bonus[t] + returns[t]
+    return returns
+
+
+def horizon(gamma: float) -> float:
+    """Steps after which what follows is negligible: γ^horizon ≤ 0.01."""
+    if gamma >= 1:
+        return math.inf
+    return 1 if gamma <= NEGLIGIBLE else math.ceil(math.log(NEGLIGIBLE) / math.log(gamma))
+
+
+def countable(length: int, terminated: bool, gamma: float) -> int:
+    """How many of an episode's states, from the first on, have their whole return in it: all where the task ended;
+    where only the clock ran out, those with a horizon of steps to go."""
+    return length if terminated else int(max(length + 1 - horizon(gamma), 0))
+
+
+def summary(values: np.ndarray, returns: np.ndarray) -> Bias:
+    raw = values - returns
+    relative = raw / np.maximum(np.abs(returns), SMALLEST)
+    normalised = raw / max(abs(returns.mean()), 1e-12)
+    pairs = [float(number) for kind in (raw, relative, normalised) for number in (kind.mean(), kind.std())]
+    return Bias(len(raw), float(values.mean()), float(returns.mean()), *pairs)

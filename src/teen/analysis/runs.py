@@ -1,0 +1,184 @@
+"""What run directories say: settings and learning curves, as arrays."""
+
+import csv
+import gzip
+import io
+import tomllib
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import UserError
+
+HEADLINE = "mean"  # the policy of the learning curve
+LARGEST_LOG = 2**30  # bytes
+MOST_MEMBERS = 10_000  # a number beyond it is a damaged file
+LARGEST_STEP = 2**53  # up to here train.csv's steps, which are read as floats, are exact
+
+NOT_LEARNED_WITH = (  # where and how long a run ran, and what it writes down
+    *("seeds", "backend", "steps", "log_every", "members_every", "checkpoint_every", "env_timeout", "on_nan", "replay"),
+)
+
+
+class Run(NamedTuple):
+    """One variant's folder: all its seeds."""
+
+    path: Path
+    settings: dict[str, Any]  # of config.toml, flat; without the versions
+    versions: dict[str, str]
+    seeds: list[int]
+    steps: np.ndarray  # (evaluation,)
+    returns: np.ndarray  # (seed, evaluation): mean over episodes; NaN where a seed has none
+    episodes: np.ndarray  # (seed, evaluation) how many
+    members: dict[int, np.ndarray]  # step: (seed, member) returns, NaN where missing
+    training: dict[str, np.ndarray]  # train.csv by column, "seed" and "step" among them; empty if there is none
+
+    @property
+    def algo(self) -> str:
+        return str(self.settings["algo"])
+
+    @property
+    def env(self) -> str:
+        return str(self.settings["env"])
+
+
+def find(folders: Sequence[str | Path]) -> list[Path]:
+    """The run directories that these are or hold, at any depth, in order and once each."""
+    found: dict[Path, Path] = {}  # by where they really are: one may be named in two ways
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise UserError(f"{folder} is not a folder")
+        configs = sorted(folder.rglob("config.toml"), key=lambda path: path.parent.parts)
+        own = [path.parent for path in configs if _log(path.parent, "eval.csv")]
+        if not own:
+            raise UserError(f"{folder} holds no run: there is no config.toml with an eval.csv beside it")
+        for path in own:
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def read(path: Path) -> Run:
+    """A run, finished or not. A damaged file is a UserError that names it."""
+    try:
+        settings = tomllib.loads((path / "config.toml").read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path / 'config.toml'} cannot be read: {error}") from None
+    versions = settings.pop("versions", {})
+    if not isinstance(versions, dict):
+        raise UserError(f"{path / 'config.toml'} is damaged: its versions are no table")
+    if not isinstance(settings.get("algo"), str) or not isinstance(settings.get("env"), str):
+        raise UserError(f"{path / 'config.toml'} names no algo and env")
+    scores: dict[tuple[int, int], list[float]] = {}
+    members: dict[int, dict[tuple[int, int], float]] = {}
+    with _blaming(path, "eval.csv"):
+        for row in _rows(path, "eval.csv"):
+            seed, step = _whole(row["seed"], LARGEST_STEP), _whole(row["step"], LARGEST_STEP)
+            if row["policy"] == HEADLINE:
+                scores.setdefault((seed, step), []).append(float(row["return"]))
+            else:
+                members.setdefault(step, {})[seed, _whole(row["policy"], MOST_MEMBERS)] = float(row["return"])
+    with _blaming(path, "train.csv"):
+        training = _columns(_rows(path, "train.csv"))
+    seeds = sorted({seed for seed, _ in scores})
+    steps = np.array(sorted({step for _, step in scores}), int)
+    returns = np.array([[np.mean(scores.get((s, t), [np.nan])) for t in steps] for s in seeds])
+    episodes = np.array([[len(scores.get((s, t), [])) for t in steps] for s in seeds], int)
+    shape = len(seeds), len(steps)
+    by_step = {step: _table(own, seeds) for step, own in sorted(members.items())}
+    return Run(
+        path, settings, dict(versions), seeds, steps, returns.reshape(shape), episodes.reshape(shape), by_step, training
+    )
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """A short name for each: the algorithm, its base learner, and the settings in which runs of the same algorithm,
+    base and task differ. What tells runs apart in one task is said in all, so that a name means one thing."""
+    shown: dict[str, set[str]] = {}
+    for run in runs:
+        peers = [other.settings for other in runs if (other.algo, other.env) == (run.algo, run.env)]
+        alike = [peer for peer in peers if peer.get("base") == run.settings.get("base")]  # others have other settings
+        shown.setdefault(run.algo, set()).update(_differing(peers) & {"base"}, _differing(alike))
+    names = []
+    for run in runs:
+        own = [f"{name}={_short(run.settings[name])}" for name in run.settings if name in shown[run.algo] - {"base"}]
+        base = run.settings.get("base")
+        if base is not None and ("base" in shown[run.algo] or base != "td3"):
+            own.insert(0, f"base={base}")
+        names.append(" ".join([run.algo, *own]))
+    return names
+
+
+def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
+    """The settings that do not have one value throughout. An older run may lack some."""
+    names = {name for own in settings for name in own if name not in NOT_LEARNED_WITH}
+    values = {name: [own[name] for own in settings if name in own] for name in names}
+    return {name for name, found in values.items() if any(value != found[0] for value in found)}
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _log(folder: Path, name: str) -> Path | None:
+    """A log, compressed or not."""
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    return None
+
+
+def _rows(folder: Path, name: str) -> list[dict[str, str]]:
+    path = _log(folder, name)
+    if path is None:
+        return []
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(LARGEST_LOG + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if len(data) > LARGEST_LOG:
+        raise UserError(f"{path} is absurdly large")
+    text = data.decode(errors="replace")
+    whole = text[: text.rfind("\n") + 1]  # a run that is writing just now may have a line half done
+    rows = list(csv.DictReader(io.StringIO(whole)))
+    for number, row in enumerate(rows, 2):
+        if None in row or None in row.values():
+            raise ValueError(f"line {number} has too {'many' if None in row else 'few'} columns")
+    return rows
+
+
+@contextmanager
+def _blaming(folder: Path, name: str) -> Iterator[None]:
+    """What goes wrong inside is this log's damage."""
+    path = _log(folder, name)
+    try:
+        yield
+    except UserError:
+        raise
+    except KeyError as error:
+        raise UserError(f"{path} is damaged: it has no column {error}") from None
+    except (ValueError, csv.Error) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+
+
+def _whole(text: str, most: int) -> int:
+    number = int(text)
+    if not 0 <= number <= most:
+        raise ValueError(f"{text} is out of range")
+    return number
+
+
+def _columns(rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
+    if not rows:
+        return {}
+    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+
+def _table(values: dict[tuple[int, int], float], seeds: list[int]) -> np.ndarray:
+    size = 1 + max(member for _, member in values)
+    rows = [[values.get((seed, member), np.nan) for member in range(size)] for seed in seeds]
+    return np.array(rows, float).reshape(len(seeds), size)

@@ -1,0 +1,154 @@
+"""Scores of runs, and what can be said of them when there are few seeds: interquartile means and probabilities of
+improvement, with intervals from a bootstrap that resamples the seeds of each task by themselves (Agarwal et al. 2021).
+
+A seed without a score, because it was quarantined, has NaN. `last_mean`, `best_so_far` and `point` hand that on; all
+else drops the NaNs of each task, and says NaN where a task has no seed left: an aggregate never covers fewer tasks
+than it was asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .runs import Run
+
+LAST = 50_000  # environment steps, at whose evaluations a final score looks
+TRIMMED = 0.25  # of the scores, on each side of an interquartile mean
+
+
+class Interval(NamedTuple):
+    value: float
+    low: float
+    high: float
+
+
+UNKNOWN = Interval(np.nan, np.nan, np.nan)
+
+
+def last_mean(run: Run, step: int, window: int = LAST) -> np.ndarray:
+    """(seed,) Mean of the evaluations in (step - window, step]; NaN for a seed without any."""
+    recent = run.returns[:, (run.steps > step - window) & (run.steps <= step)]
+    count = (~np.isnan(recent)).sum(1)
+    return np.where(count > 0, np.nansum(recent, 1) / np.maximum(count, 1), np.nan)
+
+
+def best_so_far(run: Run, step: int) -> np.ndarray:
+    """(seed,) The largest evaluation up to step; NaN for a seed without any."""
+    return np.asarray(np.fmax.reduce(run.returns[:, run.steps <= step], axis=1, initial=np.nan))
+
+
+def point(run: Run, step: int) -> np.ndarray:
+    """(seed,) The evaluation at the run's last evaluated step up to this one; NaN for a seed without it."""
+    until = run.returns[:, run.steps <= step]
+    return until[:, -1] if until.shape[1] else np.full(len(until), np.nan)
+
+
+def iqm(scores: np.ndarray) -> float:
+    """The mean of all entries but the lowest and the highest quarter, each rounded down to whole entries."""
+    return float(_iqm(np.ravel(scores))) if np.size(scores) else np.nan
+
+
+def bootstrap(
+    scores: Sequence[np.ndarray],
+    statistic: Callable[[Sequence[np.ndarray]], float],
+    resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Any statistic of one (seed,) array per task, and its percentile interval."""
+    tasks = _known(scores)
+    if tasks is None:
+        return UNKNOWN
+    drawn = _resampled(tasks, resamples, seed)
+    found = [statistic([task[i] for task in drawn]) for i in range(resamples)]
+    return _interval(statistic(tasks), np.array(found), level)
+
+
+def iqm_interval(scores: Sequence[np.ndarray], resamples: int = 2000, level: float = 0.95, seed: int = 0) -> Interval:
+    """The IQM over the seeds of all tasks together. One (seed,) array per task."""
+    tasks = _known(scores)
+    if tasks is None:
+        return UNKNOWN
+    found = _iqm(np.concatenate(_resampled(tasks, resamples, seed), axis=1))
+    return _interval(iqm(np.concatenate(tasks)), found, level)
+
+
+def iqm_curve(
+    returns: np.ndarray, resamples: int = 500, level: float = 0.95, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(seed, evaluation) returns to the IQM at each evaluation and both ends of its interval: of the seeds that have
+    a return there, and NaN where none has.
+
+    What a resample keeps of sorted scores depends on their number alone. So one draw of ranks serves all evaluations
+    with the same number of seeds, and each resample is a weighted sum of sorted scores.
+    """
+    ascending = np.sort(returns, axis=0)  # NaNs last
+    counts = (~np.isnan(returns)).sum(0)
+    curve, low, high = np.full((3, returns.shape[1]), np.nan)
+    for count in set(counts.tolist()) - {0}:
+        here = counts == count
+        values = ascending[:count, here]
+        kept = _middle(count)
+        ranks = np.sort(np.random.default_rng(seed).integers(count, size=(resamples, count)), axis=1)[:, kept]
+        weights = (ranks[:, :, None] == np.arange(count)).mean(1)
+        curve[here] = values[kept].mean(0)
+        low[here], high[here] = np.quantile(weights @ values, _ends(level), axis=0)
+    return curve, low, high
+
+
+def probability_of_improvement(
+    x: Sequence[np.ndarray],
+    y: Sequence[np.ndarray],
+    resamples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """How likely a seed of x beats one of y, a tie counting half, averaged over tasks. One (seed,) array per task."""
+    ours, theirs = _known(x), _known(y)
+    if ours is None or theirs is None:
+        return UNKNOWN
+    rng = np.random.default_rng(seed)
+    values, found = [], []
+    for own, other in zip(ours, theirs, strict=True):
+        wins = (own[:, None] > other) + (own[:, None] == other) / 2
+        values.append(wins.mean())
+        found.append(((_shares(rng, len(own), resamples) @ wins) * _shares(rng, len(other), resamples)).sum(1))
+    return _interval(float(np.mean(values)), np.mean(found, axis=0), level)
+
+
+def _known(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    """Without NaNs; nothing where a task has no other scores, or there is no task."""
+    tasks = [task[~np.isnan(task)] for task in (np.asarray(own, float) for own in scores)]
+    return tasks if tasks and all(task.size for task in tasks) else None
+
+
+def _resampled(tasks: Sequence[np.ndarray], resamples: int, seed: int) -> list[np.ndarray]:
+    """(resample, seed) per task."""
+    rng = np.random.default_rng(seed)
+    return [task[rng.integers(len(task), size=(resamples, len(task)))] for task in tasks]
+
+
+def _shares(rng: np.random.Generator, count: int, resamples: int) -> np.ndarray:
+    """(resample, entry): how much of a resample of `count` entries is each of them."""
+    drawn = rng.integers(count, size=(resamples, count)) + count * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=resamples * count).reshape(resamples, count) / count
+
+
+def _middle(count: int) -> slice:
+    cut = int(TRIMMED * count)
+    return slice(cut, count - cut)
+
+
+def _iqm(scores: np.ndarray) -> np.ndarray:
+    """Over the last axis."""
+    return np.asarray(np.sort(scores, axis=-1)[..., _middle(scores.shape[-1])].mean(-1))
+
+
+def _ends(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _interval(value: float, found: np.ndarray, level: float) -> Interval:
+    low, high = np.quantile(found, _ends(level))
+    return Interval(value, float(low), float(high))
