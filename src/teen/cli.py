@@ -1,6 +1,7 @@
 """The command `teen`. Bad input ends in one line on standard error and exit code 2."""
 
 import argparse
+import importlib
 import os
 import signal
 import sys
@@ -19,6 +20,10 @@ usage: teen COMMAND [options]
   teen train --resume runs/cheetah                 goes on where that run was cut; --steps may be raised
   teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
   teen envs                                        what can be trained on here
+  teen analyze runs/cheetah                        bias, entropies and members of a trained agent
+  teen compare runs/a runs/b                       tables: mean ± std, IQM with intervals, who is better
+  teen report runs/a runs/b --out report           one page to look at, with figures and data
+  teen serve runs                                  the same page live, on this machine only
 
 teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
 
@@ -198,7 +203,25 @@ def list_envs(arguments: list[str]) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"train": train, "eval": evaluate, "envs": list_envs}
+def _elsewhere(module: str, function: str = "command") -> Callable[[list[str]], int]:
+    """A command that is imported when it is used: what it needs takes its time."""
+
+    def command(arguments: list[str]) -> int:
+        chosen: Callable[[list[str]], int] = getattr(importlib.import_module(module, __package__), function)
+        return chosen(arguments)
+
+    return command
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "train": train,
+    "eval": evaluate,
+    "envs": list_envs,
+    "analyze": _elsewhere(".analysis.analyze"),
+    "compare": _elsewhere(".report.compare"),
+    "report": _elsewhere(".report.write", "command_report"),
+    "serve": _elsewhere(".report.serve", "command_serve"),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,0 +1,133 @@
+"""Learning curves as a paper prints them: one column or two, vector fonts, and the colours of the page."""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+COLUMN, PAGE = 3.3, 6.8  # widths of a paper's column and page, in inches
+COLOURS = ("#0068b0", "#d55e00", "#00855f", "#cf5f9e", "#15181c", "#8a2be2")
+DASHES = ("-", "--", ":")  # beyond as many labels as colours
+KINDS = {"mean": "mean return", "iqm": "IQM of returns"}
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "legend.fontsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.alpha": 0.35,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+}
+
+
+def draw(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Each figure's file name, and its content: every environment by itself, and several together."""
+    environments = data["environments"]
+    names = file_names([part["env"] for part in environments])
+    for kind in KINDS:
+        for part, name in zip(environments, names, strict=True):
+            yield from _files(f"{name}-{kind}", [part], data["labels"], kind)
+        if len(environments) > 1:
+            yield from _files(f"all-{kind}", environments, data["labels"], kind)
+
+
+def file_names(texts: list[str]) -> list[str]:
+    """Distinct and harmless."""
+    found: list[str] = []
+    for text in texts:
+        stem = (
+            "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)[:80].strip("-.") or "env"
+        )
+        numbered = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(texts) + 1))
+        found.append(next(name for name in numbered if name not in [*found, "all"]))
+    return found
+
+
+def _files(name: str, parts: list[dict[str, Any]], labels: list[str], kind: str) -> Iterator[tuple[str, bytes]]:
+    with _style():
+        figure = _figure(parts, labels, kind)
+        for suffix, about in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, metadata=about)  # without a date: the same data, the same file
+            yield f"{name}.{suffix}", content.getvalue()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a name's odd letters print as boxes
+        yield
+
+
+def _figure(parts: list[dict[str, Any]], labels: list[str], kind: str) -> Figure:
+    columns = min(len(parts), 3)
+    rows = -(-len(parts) // columns)
+    shown = [label for label in labels if any(curve["label"] == label for part in parts for curve in part["curves"])]
+    width = COLUMN if columns == 1 else PAGE
+    longest = max(map(len, shown), default=1)
+    across = max(1, min(len(shown), int(width * 15 / (longest + 6))))  # labels beside each other in the legend
+    legend_height = 0.17 * -(-len(shown) // across)
+    height = rows * (2.1 if columns < 3 else 1.75) + legend_height
+    figure = Figure(figsize=(width, height), layout="constrained")
+    lines: dict[str, Line2D] = {}
+    for place, part in enumerate(parts):
+        lines |= _curves(figure.add_subplot(rows, columns, place + 1), part, labels, kind)
+    words = [f" {label}" if label.startswith("_") else label for label in shown]  # it would be left out
+    handles = [lines[label] for label in shown]
+    figure.legend(handles, words, loc="outside upper center", ncols=across, handlelength=1.8, columnspacing=1.2)
+    figure.supxlabel("environment steps", fontsize=8)
+    figure.supylabel(KINDS[kind], fontsize=8)
+    return figure
+
+
+def _curves(axes: Axes, part: dict[str, Any], labels: list[str], kind: str) -> dict[str, Line2D]:
+    """The line of each label."""
+    lines = {}
+    for curve in part["curves"]:
+        steps = np.array(curve["steps"])
+        middle, low, high = _middle_and_band(curve, kind)
+        index = labels.index(curve["label"])
+        colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)]
+        marker = "o" if np.isfinite(middle).sum() == 1 else None  # a line needs two points
+        (line,) = axes.plot(steps, middle, color=colour, linestyle=dash, marker=marker, markersize=3)
+        lines[curve["label"]] = line
+        axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.set_title(part["env"])
+    axes.margins(x=0.02)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda step, _: short_step(step)))
+    return lines
+
+
+def _middle_and_band(curve: dict[str, Any], kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if kind == "iqm":
+        iqm, low, high = (np.array(curve[name], float) for name in ("iqm", "low", "high"))
+        return iqm, low, high
+    mean, std = np.array(curve["mean"], float), np.array(curve["std"], float)
+    return mean, mean - std, mean + std
+
+
+def short_step(step: float) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(step) >= size:
+            return f"{step / size:g}{unit}"
+    return f"{step:g}"

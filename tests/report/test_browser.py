@@ -1,0 +1,300 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+
+import os
+import re
+import shutil
+import threading
+
+import pytest
+
+from teen.analysis import runs as reading
+from teen.report import page as report_page
+from teen.report.data import collect
+from teen.report.serve import Server
+
+from .synthetic import EVERY, HOSTILE, evaluate, write_run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the extra dev")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here: apt-get install chromium")
+
+LINES = "#curves figure:first-child path.line"
+LABELS = ["td3", "teen", "sac"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=root)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A page whose console must stay empty; `asked` are the addresses it asked for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    page.asked, page.wrong = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("console", lambda message: page.wrong.append(message.text))
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    yield page
+    context.close()
+    assert page.wrong == []
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = tmp_path_factory.mktemp("runs")
+    folders = [
+        write_run(root / f"{label}-{env}", label, env, level, members=3 * (label == "teen"))
+        for env in ("Hopper-v5", "Ant-v5")
+        for level, label in enumerate(LABELS, start=1)
+    ]
+    rows = [f"{seed},{step},coverage,{step / 1e5}" for seed in (0, 1) for step in (10_000, 50_000)]
+    (folders[0] / "diagnostics.csv").write_text("seed,step,quantity,value\n" + "\n".join(rows) + "\n")
+    path = root / "index.html"
+    path.write_text(report_page.render(collect([reading.read(folder) for folder in folders])))
+    return path.as_uri()
+
+
+def paths(tab, selector=LINES):
+    return [path.get_attribute("d") for path in tab.locator(selector).all()]
+
+
+def ticks(tab, axis="x"):
+    return tab.locator(f"#curves figure:first-child .tick.{axis}").all_text_contents()
+
+
+def place(tab, share, height=0.5):
+    """The point this far along the first chart's x axis, in pixels of the window."""
+    box = tab.locator("#curves .plot").first.bounding_box()
+    left, right = 58, 14  # the chart's margins
+    return box["x"] + left + share * (box["width"] - left - right), box["y"] + height * box["height"]
+
+
+def tooltip(tab):
+    return tab.locator("#curves .tooltip").first
+
+
+def test_it_loads_alone_and_draws_a_curve_for_each_label(tab, report):
+    tab.goto(report)
+    assert len(paths(tab)) == 3
+    assert tab.locator("#curves path.line").count() == 6
+    assert tab.locator("#curves path.band").count() == 6
+    assert all(path.count("L") == 9 for path in paths(tab))
+    assert tab.asked == [report]
+    assert tab.title() == "Hopper-v5, Ant-v5 – TEEN"
+    hidden = [section.get_attribute("id") for section in tab.locator("section").all() if section.is_hidden()]
+    assert hidden == ["files"]
+
+
+def test_hovering_tells_the_values_at_the_nearest_step(tab, report):
+    tab.goto(report)
+    tab.mouse.move(*place(tab, 0.512))
+    assert tooltip(tab).locator("b").inner_text() == "step 50,000"
+    assert tooltip(tab).locator("span").all_inner_texts() == [
+        *("sac", "151.0 ± 0.8"),
+        *("teen", "101.0 ± 0.8"),
+        *("td3", "51.00 ± 0.82"),
+    ]
+    tab.mouse.move(*place(tab, 0.56))
+    assert tooltip(tab).locator("b").inner_text() == "step 60,000"
+    tab.mouse.move(5, 5)
+    assert tooltip(tab).is_hidden()
+
+
+def test_the_legend_hides_and_shows_a_label(tab, report):
+    tab.goto(report)
+    button = tab.get_by_role("button", name="teen")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    shown = [path.get_attribute("data-label") for path in tab.locator(LINES).all()]
+    assert shown == ["td3", "sac"]
+    assert tab.locator("#members path.line").count() == 0
+    button.press("Enter")
+    assert len(paths(tab)) == 3
+
+
+def test_dragging_zooms_and_a_double_click_resets(tab, report):
+    tab.goto(report)
+    before = ticks(tab), ticks(tab, "y"), paths(tab)
+    tab.mouse.move(*place(tab, 0.29))
+    tab.mouse.down()
+    tab.mouse.move(*place(tab, 0.4), steps=3)
+    assert tab.locator("#curves rect.selection").count() == 1
+    tab.mouse.move(*place(tab, 0.61))
+    tab.mouse.up()
+    assert ticks(tab)[0] == "30k"
+    assert ticks(tab)[-1] == "60k"
+    assert ticks(tab, "y") != before[1]
+    tab.mouse.dblclick(*place(tab, 0.5))
+    assert (ticks(tab), ticks(tab, "y"), paths(tab)) == before
+
+
+def test_keys_move_the_cursor_and_zoom(tab, report):
+    tab.goto(report)
+    before = ticks(tab)
+    plot = tab.locator("#curves .plot").first
+    plot.focus()
+    plot.press("Home")
+    assert "step 10,000" in tooltip(tab).inner_text()
+    plot.press("ArrowRight")
+    assert "step 20,000" in tooltip(tab).inner_text()
+    plot.press("+")
+    assert ticks(tab) != before
+    tab.get_by_role("button", name="Reset zoom").first.click()
+    assert ticks(tab) == before
+    reached = set()
+    tab.mouse.click(5, 5)
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.id || document.activeElement.className || 'legend'"))
+    assert reached >= {"theme", "legend", "mode", "smooth", "plot", "at"}
+
+
+def test_smoothing_and_modes_change_what_is_drawn(tab, report):
+    tab.goto(report)
+    tab.select_option("#mode", "seeds")
+    assert tab.locator("#curves figure:first-child path.seed").count() == 9
+    assert paths(tab) == []
+    tab.mouse.move(*place(tab, 0.5))
+    assert "sac, seed 2\n152.0" in tooltip(tab).inner_text()
+    tab.select_option("#mode", "iqm")
+    tab.mouse.move(*place(tab, 0.5))
+    assert re.search(r"sac\n151.0 \[15\d.\d, 15\d.\d\]", tooltip(tab).inner_text())
+    losses = paths(tab, "#training path.line")
+    tab.locator("#smooth").fill("2")
+    assert tab.locator("#window").inner_text() == "mean of 5"
+    assert paths(tab, "#training path.line") != losses
+    assert tab.evaluate("smoothed([0, 3, 0, 3, null, 6], 1)") == [0, 1, 2, 1.5, None, 6]
+
+
+def test_metrics_and_diagnostics_can_be_chosen(tab, report):
+    tab.goto(report)
+    assert tab.locator("#training option").all_text_contents() == ["critic_loss", "q"]
+    before = paths(tab, "#training path.line")
+    tab.select_option("#training select", "q")
+    assert paths(tab, "#training path.line") != before
+    assert tab.locator("#diagnostics path.line").count() == 1
+
+
+def test_tables_are_sorted_by_their_headings(tab, report):
+    tab.goto(report)
+
+    def column(number):
+        return tab.locator(f"#scores tbody td:nth-child({number})").all_inner_texts()
+
+    tab.get_by_role("button", name="Last 50k").click()
+    assert column(2) == ["sac", "sac", "teen", "teen", "td3", "td3"]
+    assert column(5)[0] == "241.0 ± 0.8"
+    assert tab.get_by_role("columnheader", name="Last 50k").get_attribute("aria-sort") == "descending"
+    tab.get_by_role("button", name="Last 50k").click()
+    assert column(2)[0] == "td3"
+    tab.get_by_role("button", name="Environment", exact=True).click()
+    assert column(1) == ["Ant-v5"] * 3 + ["Hopper-v5"] * 3
+    teen_over_td3 = tab.locator("#improvement table").first.locator("tbody tr:nth-child(2) td:nth-child(2)")
+    assert teen_over_td3.inner_text() == "1.00 [1.00, 1.00]"
+
+
+def test_what_differs_between_runs_is_marked(tab, report):
+    tab.goto(report)
+    marked = tab.locator("#configuration tr.differs th").all_inner_texts()
+    assert marked == ["algo", "env"]
+    tab.get_by_label("only what differs").check()
+    assert tab.locator("#configuration tbody tr:not(.part) th").all_inner_texts() == ["algo", "env"]
+
+
+def test_dark_and_light(tab, report):
+    tab.goto(report)
+
+    def brightness():
+        colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+    assert brightness() > 700
+    tab.emulate_media(color_scheme="dark")
+    assert brightness() < 150
+    tab.locator("#theme").click()
+    assert brightness() > 700
+    assert tab.locator("#theme").inner_text() == "Dark"
+
+
+def test_a_phone_needs_no_sideways_scrolling(tab, report):
+    tab.set_viewport_size({"width": 375, "height": 700})
+    tab.goto(report)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 375
+    assert len(paths(tab)) == 3
+
+
+def test_one_evaluation_is_a_dot_and_gaps_stay_gaps(tab, tmp_path):
+    one = write_run(tmp_path / "one", "sac", seeds=(0,), evaluations=1)
+    other = write_run(tmp_path / "other", seeds=(0,), evaluations=5)
+    text = (other / "eval.csv").read_text()
+    (other / "eval.csv").write_text(re.sub(r"(0,30000,mean,\d),[\d.]+", r"\1,nan", text))
+    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(one), reading.read(other)])))
+    tab.goto((tmp_path / "index.html").as_uri())
+    assert tab.locator("#curves circle.dot").count() == 1
+    assert paths(tab)[1].count("M") == 2
+
+
+def test_hostile_names_do_nothing(tab, tmp_path):
+    run = write_run(tmp_path / "runs" / HOSTILE.replace("/", "∕"), HOSTILE, HOSTILE, note=HOSTILE, members=1)
+    (run / "diagnostics.csv").write_text(
+        f'seed,step,quantity,value\n0,10,"{HOSTILE.replace(chr(34), chr(34) * 2)}",1\n'
+    )
+    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.mouse.move(*place(tab, 0.5))
+    assert HOSTILE.replace("\u2028", " ") in tooltip(tab).inner_text().replace("\u2028", " ")
+    with Server(tmp_path / "runs", port=0) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        tab.goto(server.url)
+        tab.locator("#runs a").click()
+        tab.locator("#curves path.line").wait_for()
+        assert tab.evaluate("window.owned") is None
+        assert tab.locator("img, b:not(.tooltip b):not(#reference)").count() == 0
+        server.shutdown()
+
+
+def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_path):
+    run = write_run(tmp_path / "run", evaluations=5)
+    write_run(tmp_path / "other", "teen", level=2, evaluations=5)
+    server = Server(tmp_path, port=0, seconds=0.1)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        tab.goto(server.url)
+        tab.get_by_label("compare run").check()
+        tab.get_by_label("compare other").check()
+        tab.get_by_role("button", name="Compare").click()
+        tab.get_by_role("button", name="teen").click()
+        tab.mouse.move(*place(tab, 0.2))
+        tab.mouse.down()
+        tab.mouse.move(*place(tab, 0.6), steps=3)
+        tab.mouse.up()
+        zoomed = ticks(tab)
+        assert [path.count("L") for path in paths(tab)] == [4]
+        for number in range(6, 11):
+            evaluate(run, number * EVERY, 1, (0, 1, 2))
+        tab.locator("#notes li", has_text="other has 50,000 of 100,000 steps").wait_for()
+        playwright.expect(tab.locator("#notes li")).to_have_count(1)
+        assert [path.count("L") for path in paths(tab)] == [9]
+        assert ticks(tab) == zoomed
+        (run / "config.toml").rename(run / "elsewhere.toml")
+        tab.locator("#note", has_text="There is no such run here").wait_for()
+        (run / "elsewhere.toml").rename(run / "config.toml")
+        tab.locator("#note").wait_for(state="hidden")
+        tab.wrong.clear()  # the browser told of the answer 404
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    tab.locator("#note", has_text="The server does not answer").wait_for()
+    assert [path.count("L") for path in paths(tab)] == [9]
+    assert {address.split("?")[0].removeprefix(server.url) for address in tab.asked} == {"/", "/compare", "/data"}
+    tab.goto("about:blank")
+    tab.wrong.clear()  # and of the answers that did not come

@@ -1,0 +1,158 @@
+"""Figures and tables on disk."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from teen import UserError
+from teen.analysis import runs as reading
+from teen.report import figures
+from teen.report.write import command_report, write
+
+from .synthetic import HOSTILE, score, write_run
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    root = tmp_path_factory.mktemp("report")
+    for algo, level in (("td3", 1), ("teen", 2)):
+        for env in ("Hopper-v5", "dm_control/fish-swim"):
+            write_run(root / "runs" / f"{algo}-{env}".replace("/", "-"), algo, env, level, members=2)
+    assert command_report([str(root / "runs"), "--out", str(root / "out")]) == 0
+    return root / "out"
+
+
+def test_a_report_holds_the_page_figures_and_tables(report):
+    stems = [f"{env}-{kind}" for env in ("Hopper-v5", "dm_control-fish-swim", "all") for kind in ("mean", "iqm")]
+    tables = "curves members seeds scores improvement normalised training"
+    assert names(report) == {
+        "index.html",
+        "data/report.json",
+        *(f"data/{name}.csv" for name in tables.split()),
+        *(f"figures/{stem}.{suffix}" for stem in stems for suffix in ("png", "pdf")),
+    }
+
+
+def test_figures_have_a_papers_widths_and_vector_fonts(report):
+    for name, width in (("Hopper-v5-mean", 3.3), ("all-iqm", 6.8)):
+        with Image.open(report / "figures" / f"{name}.png") as picture:
+            assert picture.width == pytest.approx(width * 300, abs=1)
+            assert len(picture.convert("RGB").getcolors(2**24)) > 10
+        pdf = (report / "figures" / f"{name}.pdf").read_bytes()
+        box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ", pdf)
+        assert float(box[1]) == pytest.approx(width * 72, abs=1)
+        assert b"/Type42" in pdf or b"/TrueType" in pdf or b"/CIDFontType2" in pdf
+        assert b"/Type3" not in pdf
+
+
+def test_tables_say_what_the_runs_did(report):
+    curves = [row for row in rows(report / "data/curves.csv") if (row["env"], row["label"]) == ("Hopper-v5", "teen")]
+    assert [(int(row["step"]), float(row["mean"])) for row in curves] == [
+        (step, score(2, step, 1)) for step in range(10_000, 100_001, 10_000)
+    ]
+    last = next(r for r in rows(report / "data/scores.csv") if (r["env"], r["label"]) == ("Hopper-v5", "td3"))
+    assert float(last["last_mean"]) == pytest.approx(np.mean([score(1, s, 1) for s in range(60_000, 100_001, 10_000)]))
+    assert float(last["best_mean"]) == pytest.approx(score(1, 100_000, 1))
+    assert len(rows(report / "data/seeds.csv")) == 2 * 2 * 3 * 10
+
+
+def test_the_same_runs_give_the_same_files(tmp_path):
+    runs = [reading.read(write_run(tmp_path / "a", evaluations=3))]
+    write(runs, tmp_path / "one")
+    write(runs, tmp_path / "two")
+    assert names(tmp_path / "one") == names(tmp_path / "two")
+    for name in names(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_a_report_takes_an_earlier_ones_place_and_nobody_elses(tmp_path):
+    a = reading.read(write_run(tmp_path / "a", evaluations=2))
+    b = reading.read(write_run(tmp_path / "b", env="Ant-v5", evaluations=2))
+    out = tmp_path / "out"
+    write([a], out)
+    (out / "notes.txt").write_text("mine")
+    write([b], out)
+    assert (out / "notes.txt").read_text() == "mine"
+    assert not [name for name in names(out) if "Hopper" in name]
+    assert (out / "figures" / "Ant-v5-mean.pdf").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    write([a], other)  # empty is as good as new
+    for harm in ("thesis.txt", "data/report.json"):
+        full = tmp_path / harm.replace("/", "-")
+        (full / harm).parent.mkdir(parents=True)
+        (full / harm).write_text("mine")
+        with pytest.raises(UserError, match="exists already and is no report"):
+            write([a], full)
+        assert names(full) == {harm}
+
+
+def test_an_earlier_report_cannot_name_files_outside(tmp_path):
+    run = reading.read(write_run(tmp_path / "a", evaluations=1))
+    out, victim = tmp_path / "out", tmp_path / "victim"
+    write([run], out)
+    victim.write_text("mine")
+    (out / "data/report.json").write_text('{"files": ["../victim", "data/../../victim", "/tmp/x", 3]}')
+    write([run], out)
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fresh", "--out", "new"], "no run has an evaluation yet"),
+        (["empty", "--out", "new"], "holds no run"),
+        (["missing", "--out", "new"], "is not a folder"),
+        (["fine", "--out", "file/new"], "cannot be written"),
+        (["fine"], "--out"),
+    ],
+)
+def test_bad_input_is_named_and_leaves_nothing(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_run(Path("fresh"), evaluations=0)
+    write_run(Path("fine"), evaluations=1)
+    Path("empty").mkdir()
+    Path("file").write_text("")
+    with pytest.raises(UserError, match=message):
+        command_report(arguments)
+    assert not Path("new").exists()
+
+
+def test_odd_runs_are_drawn(tmp_path):
+    """One seed and one evaluation; names that mean something to a file system, to TeX or to matplotlib."""
+    one = write_run(tmp_path / "a", HOSTILE, "../../etc/passwd", seeds=(3,), evaluations=1)
+    two = write_run(tmp_path / "b", "_hidden", f"$x^{HOSTILE}", evaluations=2)
+    out = tmp_path / "reports" / "out"
+    write([reading.read(one), reading.read(two)], out)
+    assert {path.parent for path in tmp_path.rglob("*.pdf")} == {out / "figures"}
+    assert len(list(out.rglob("*.pdf"))) == 6
+
+
+def test_many_labels_and_environments_fit(tmp_path):
+    runs = [
+        reading.read(write_run(tmp_path / f"{env}{k}", f"algorithm-{k}", f"Env{env}-v0", evaluations=2))
+        for env in range(4)
+        for k in range(9)
+    ]
+    out = write(runs, tmp_path / "out").parent
+    with Image.open(out / "figures" / "all-mean.png") as picture:
+        assert picture.width == pytest.approx(6.8 * 300, abs=1)
+
+
+def test_file_names_are_harmless_and_distinct():
+    assert figures.file_names(["a/b", "a:b", "a b", "", "..", "all", "x" * 500]) == [
+        "a-b", "a-b-2", "a-b-3", "env", "env-2", "all-2", "x" * 80,
+    ]  # fmt: skip

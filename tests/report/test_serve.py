@@ -1,0 +1,289 @@
+"""A real server on a port of its own: what it shows, and what it does not."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from teen import UserError
+from teen.lock import locked
+from teen.report.serve import HEADERS, Server, command_serve
+
+from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
+
+SECRET = "swordfish"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: http.client.HTTPMessage
+    text: str
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Runs, and beside their folder what must stay unseen."""
+    write_run(tmp_path / "outside" / "run", SECRET)
+    (tmp_path / "outside" / "secret.csv").write_text(f"seed,step,policy,episode,return,length\n0,1,mean,0,{SECRET},1\n")
+    runs = tmp_path / "runs"
+    write_run(runs / "first", level=1)
+    write_run(runs / "sweep" / "alpha=0", "teen", evaluations=4)
+    write_run(runs / "sweep" / "alpha=1", "teen", alpha=1.0)
+    for age, run in enumerate(("first", "sweep/alpha=1", "sweep/alpha=0")):
+        for path in (runs / run).iterdir():
+            os.utime(path, (1e9 - age, 1e9 - age))
+    return runs
+
+
+@pytest.fixture
+def server(root):
+    with Server(root, port=0) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def ask(server, path, method="GET", host="localhost", **headers) -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection.putrequest(method, path, skip_host=True)
+    for name, value in {"Host": host, **headers}.items():
+        if value is not None:
+            connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return Answer(answer.status, answer.headers, text)
+
+
+def test_the_list_has_every_run_newest_first(server, root):
+    (root / "first" / "lock").write_text("123")  # left by a process that died
+    with locked(root / "sweep"):
+        answer = ask(server, "/")
+    assert answer.status == 200
+    rows = answer.text.split("<tr>")[2:]
+    assert [row.count("being written") for row in rows] == [0, 1, 1]
+    for row, parts in zip(
+        rows,
+        (
+            ("first", "td3", "Hopper-v5", ">3<", ">100,000<", ">101.0<"),
+            ("sweep/alpha=1", "/run?name=sweep%2Falpha%3D1", "teen", ">100,000<"),
+            ("sweep/alpha=0", "teen", "40,000 of 100,000", ">41.0<"),
+        ),
+        strict=True,
+    ):
+        for part in parts:
+            assert part in row
+
+
+def test_runs_are_shown_alone_and_beside_each_other(server):
+    for path in ("/run?name=first", "/compare?name=first&name=sweep%2Falpha%3D1"):
+        answer = ask(server, path)
+        assert answer.status == 200
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert 'data-live="yes"' in answer.text
+    data = json.loads(ask(server, "/data?name=first&name=sweep%2Falpha%3D1").text)
+    assert data["labels"] == ["td3", "teen"]
+    assert data["environments"][0]["curves"][0]["mean"][-1] == score(1, 10 * EVERY, 1)
+
+
+def test_data_follow_a_run_and_are_not_sent_twice(server, root):
+    first = ask(server, "/data?name=first")
+    again = ask(server, "/data?name=first", If_None_Match=first.headers["ETag"])
+    assert (again.status, again.text) == (304, "")
+    evaluate(root / "first", 11 * EVERY, 1, (0, 1, 2))
+    later = ask(server, "/data?name=first", If_None_Match=first.headers["ETag"])
+    assert later.status == 200
+    assert json.loads(later.text)["environments"][0]["curves"][0]["steps"][-1] == 11 * EVERY
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../outside/run/config.toml",
+        "/%2e%2e/outside/run/config.toml",
+        "/runs/first/config.toml",
+        "/first/config.toml",
+        "//etc/passwd",
+        "/etc/passwd",
+        "/run?name=../outside/run",
+        "/run?name=%2e%2e%2foutside%2frun",
+        "/run?name=..",
+        "/run?name=.",
+        "/run?name=sweep",
+        "/run?name=first/../first",
+        "/run?name=%2Fetc",
+        "/run?name=first%00",
+        "/run",
+        "/run?name=",
+        "/data?name=first&name=../outside/run",
+        "/compare?other=first",
+        "/favicon.ico",
+        "http://[/",
+    ],
+)
+def test_only_the_runs_that_were_found_have_an_address(server, path):
+    answer = ask(server, path)
+    assert answer.status in (400, 404)
+    assert SECRET not in answer.text
+    assert len(answer.text) < 100
+
+
+def test_links_out_of_the_folder_are_not_followed(server, root):
+    outside = root.parent / "outside"
+    (root / "linked").symlink_to(outside / "run")
+    write_run(root / "log")
+    (root / "log" / "eval.csv").unlink()
+    (root / "log" / "eval.csv").symlink_to(outside / "secret.csv")
+    write_run(root / "config")
+    (root / "config" / "config.toml").unlink()
+    (root / "config" / "config.toml").symlink_to(outside / "run" / "config.toml")
+    listing = ask(server, "/")
+    assert SECRET not in listing.text
+    assert "linked" not in listing.text
+    assert listing.text.count("leads out of") == 2
+    assert ask(server, "/run?name=linked").status == 404
+    for name in ("log", "config"):
+        answer = ask(server, f"/data?name={name}")
+        assert "leads out of" in json.loads(answer.text)["error"]
+        assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8722", "localhost.evil.example", "127.0.0.1.nip.io", "", None]
+)
+def test_a_foreign_host_is_refused(server, host):
+    for path in ("/", "/data?name=first"):
+        answer = ask(server, path, host=host)
+        assert answer.status == 403
+        assert "first" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8722", "LOCALHOST:1"])
+def test_ones_own_host_is_served(server, host):
+    assert ask(server, "/", host=host).status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
+def test_nothing_but_reading_is_allowed(server, method):
+    answer = ask(server, "/run?name=first", method)
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+
+
+def test_every_answer_has_the_headers_and_head_has_no_body(server):
+    for path, method in (
+        ("/", "GET"),
+        ("/run?name=first", "GET"),
+        ("/data?name=first", "HEAD"),
+        ("/x", "GET"),
+        ("/", "POST"),
+    ):
+        answer = ask(server, path, method)
+        for name, value in HEADERS.items():
+            assert answer.headers.get_all(name) == [value]
+        assert "Python" not in answer.headers["Server"]
+        assert (answer.text == "") == (method == "HEAD")
+    assert "default-src 'none'" in HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+def test_damaged_runs_are_listed_with_what_is_wrong(server, root):
+    for name, harm in (
+        ("toml", "steps = = 3"),
+        ("bare", "steps = 3"),
+        ("versions", 'algo = "a"\nenv = "e"\nversions = "x"'),
+    ):
+        write_run(root / name)
+        (root / name / "config.toml").write_text(harm)
+    write_run(root / "log")
+    (root / "log" / "eval.csv").write_text("seed,step,policy,episode,return,length\n0,1,mean,0,much,1\n")
+    write_run(root / "diagnostics")
+    (root / "diagnostics" / "diagnostics.csv").write_text("seed\n1\n")
+    write_run(root / "pipe")
+    (root / "pipe" / "config.toml").unlink()
+    os.mkfifo(root / "pipe" / "config.toml")
+    answer = ask(server, "/")
+    assert answer.status == 200
+    assert answer.text.count('class="text wrong"') == 5
+    assert "first" in answer.text
+    for name in ("toml", "bare", "versions", "log", "diagnostics", "pipe"):
+        page = ask(server, f"/run?name={name}")
+        assert page.status == 200
+        assert json.loads(ask(server, f"/data?name={name}").text)["error"]
+        both = json.loads(ask(server, f"/data?name=first&name={name}").text)
+        assert "error" in both
+
+
+def test_hostile_names_are_escaped(server, root):
+    name = HOSTILE.replace("/", "∕")
+    write_run(root / name, HOSTILE, HOSTILE)
+    listing = ask(server, "/").text
+    assert "<img" not in listing
+    assert listing.count("<script") == 0
+    assert f"/run?name={quote(name, safe='')}" in listing.replace("+", "%20")
+    answer = ask(server, f"/run?name={quote(name, safe='')}")
+    assert answer.status == 200
+    assert "<img" not in answer.text
+
+
+def test_an_empty_folder_waits_and_a_folder_may_itself_be_a_run(tmp_path):
+    (tmp_path / "new").mkdir()
+    run = write_run(tmp_path / "run")
+    for folder, expected in ((tmp_path / "new", "no run here yet"), (run, "/run?name=run")):
+        with Server(folder, port=0) as running:
+            threading.Thread(target=running.handle_request).start()
+            assert expected in ask(running, "/").text
+
+
+def test_a_port_in_use_and_a_missing_folder_are_named(server, root):
+    assert server.server_address[0] == "127.0.0.1"
+    with pytest.raises(UserError, match=rf"port {server.server_port} cannot be used.*choose another --port"):
+        command_serve([str(root), "--port", str(server.server_port)])
+    with pytest.raises(UserError, match="port 70000 cannot be used"):
+        command_serve([str(root), "--port", "70000"])
+    with pytest.raises(UserError, match="is not a folder"):
+        command_serve([str(root / "missing")])
+
+
+LIGHT = """
+import sys, types
+package = types.ModuleType("teen")
+package.__path__ = ["src/teen"]
+sys.modules["teen"] = package  # without what teen itself imports
+from teen.report.serve import Server
+heavy = {"jax", "matplotlib", "gymnasium"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_serving_needs_neither_jax_nor_matplotlib():
+    subprocess.run([sys.executable, "-c", LIGHT], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_ctrl_c_ends_it_quietly(root):
+    command = (
+        f"from teen.report.serve import command_serve; raise SystemExit(command_serve([{str(root)!r}, '--port', '0']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("http://127.0.0.1:")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert (process.returncode, errors) == (0, "")
