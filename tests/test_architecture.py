@@ -57,6 +57,23 @@ ALLOWED = {
         "stepwise",
     ),
     "report": ("analysis", "cli", "errors", "lock", "report"),
+    "paper": (
+        *(
+            "agent",
+            "algos",
+            "analysis",
+            "cli",
+            "config",
+            "engine",
+            "envs",
+            "errors",
+            "lock",
+            "paper",
+            "report",
+            "settings",
+        ),
+        *("stopping", "training"),
+    ),
 }
 
 

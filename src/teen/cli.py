@@ -24,6 +24,7 @@ usage: teen COMMAND [options]
   teen compare runs/a runs/b                       tables: mean ± std, IQM with intervals, who is better
   teen report runs/a runs/b --out report           one page to look at, with figures and data
   teen serve runs                                  the same page live, on this machine only
+  teen paper                                       every table and figure of the paper
 
 teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
 
@@ -221,6 +222,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "compare": _elsewhere(".report.compare"),
     "report": _elsewhere(".report.write", "command_report"),
     "serve": _elsewhere(".report.serve", "command_serve"),
+    "paper": _elsewhere(".paper.command"),
 }
 
 

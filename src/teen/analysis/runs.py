@@ -20,7 +20,8 @@ MOST_MEMBERS = 10_000  # a number beyond it is a damaged file
 LARGEST_STEP = 2**53  # up to here train.csv's steps, which are read as floats, are exact
 
 NOT_LEARNED_WITH = (  # where and how long a run ran, and what it writes down
-    *("seeds", "backend", "steps", "log_every", "members_every", "checkpoint_every", "env_timeout", "on_nan", "replay"),
+    *("seeds", "backend", "steps", "log_every", "members_every", "diagnose_every", "diagnose_episodes"),
+    *("checkpoint_every", "env_timeout", "on_nan", "replay"),
 )
 
 

@@ -1,0 +1,154 @@
+"""The paper's two claims, computed from tables: how much better TEEN is than others, on average over tasks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import numbers
+from .draw import UNKNOWN, Page, Row, Table, pictures
+from .scores import NOTE, WINDOW, cells, steps_shown
+from .store import Trained
+
+OURS, CONTROL, ALL = "TEEN", "TEEN α=0", "all nine"
+BASELINES = ("TD3", "SAC", "RND", "SUNRISE")
+
+Means = Mapping[tuple[str, str], float | None]  # by label and task
+
+
+class Claim(NamedTuple):
+    over: str
+    baselines: tuple[str, ...]  # on each task, the best of these
+    claimed: str = UNKNOWN
+
+
+CLAIMS = (
+    Claim("SUNRISE", ("SUNRISE",), "41 %"),
+    Claim("the best baseline of each task", BASELINES, "7.3 %"),
+    Claim("the best baseline but SUNRISE", BASELINES[:3]),
+)
+
+NOTES = [
+    "A gain is the mean over tasks of TEEN's return divided by the baseline's, less 1. The abstract and the "
+    "introduction claim 41 % over the ensemble baseline and 7.3 % over the best off-policy algorithms, on average "
+    "over the tasks.",
+    "Both come out of Table 1 at 1M steps, over its four tasks: 41.3 % over SUNRISE, and 7.3 % over the best of all "
+    "four baselines on each task, SUNRISE among them. Over the five tasks of Table 2 the same sums give 32.0 % and "
+    "8.9 %, over all nine 36.2 % and 8.2 %: the claims are those of the MuJoCo tasks alone.",
+    "7.3 % does not come out where SUNRISE, the baseline of the other claim, is left out: that gives 11.4 %.",
+]
+
+
+class Gain(NamedTuple):
+    value: float | None
+    tasks: int  # that have all numbers, of those that were asked for
+    asked: int
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return UNKNOWN
+        part = f" ({self.tasks} of {self.asked} tasks)" if self.tasks < self.asked else ""
+        return f"{100 * self.value:.1f} %{part}"
+
+
+def gain(means: Means, tasks: Sequence[str], who: str, baselines: Sequence[str]) -> Gain:
+    """Over the tasks where all have a return and the best baseline's is positive: others have no ratio."""
+    ratios = []
+    for task in tasks:
+        own, others = means.get((who, task)), [means.get((name, task)) for name in baselines]
+        known = [other for other in others if other is not None]
+        if own is not None and len(known) == len(others) and max(known) > 0:
+            ratios.append(own / max(known))
+    return Gain(float(np.mean(ratios)) - 1 if ratios else None, len(ratios), len(tasks))
+
+
+def paper_means(tasks: Sequence[str], step: int) -> Means:
+    scores = {(label, task): numbers.in_paper(label, task, step) for label in (OURS, *BASELINES) for task in tasks}
+    return {key: score and score.mean for key, score in scores.items()}
+
+
+def page(name: str, trained: Sequence[Trained], suites: Mapping[str, Sequence[str]]) -> Page:
+    """`suites` are the paper's tasks; where we have fewer, ours are of fewer."""
+    steps = steps_shown(trained)
+    rows = [row for step in steps for row in _rows(trained, suites, step)]
+    shown = [
+        Table(
+            f"Gains at step {step:,}",
+            ("over", "tasks", "claimed", *COLUMNS.values()),
+            [
+                [row["over"], row["tasks"], row["claimed"], *(str(row[column]) for column in COLUMNS)]
+                for row in rows
+                if row["step"] == step
+            ],
+        )
+        for step in steps
+    ]
+    return Page(shown, {name: [_plain(row) for row in rows]}, pictures(name, lambda: _bars(rows)), [NOTE, *NOTES])
+
+
+COLUMNS = {
+    "paper": "the paper's tables",
+    "ours_last": f"ours, {WINDOW}",
+    "ours_best": "ours, best so far",
+    "control_last": f"ours with α=0, {WINDOW}",
+    "control_best": "ours with α=0, best so far",
+}
+
+
+def _rows(trained: Sequence[Trained], suites: Mapping[str, Sequence[str]], step: int) -> list[Row]:
+    found = cells(trained, [step])
+    ours = {
+        kind: {(cell.trained.entry.name, cell.trained.need.env): cell.mean(kind) for cell in found}
+        for kind in ("last", "best")
+    }
+    return [
+        {
+            "step": step,
+            "over": claim.over,
+            "tasks": suite,
+            "claimed": claim.claimed if suite == ALL and step == numbers.STEPS[-1] else UNKNOWN,
+            "paper": gain(paper_means(tasks, step), tasks, OURS, claim.baselines),
+            **{f"ours_{k}": gain(means, tasks, OURS, claim.baselines) for k, means in ours.items()},
+            **{f"control_{k}": gain(means, tasks, CONTROL, claim.baselines) for k, means in ours.items()},
+        }
+        for claim in CLAIMS
+        for suite, tasks in suites.items()
+    ]
+
+
+def _plain(row: Row) -> Row:
+    """Gains as numbers, and how many tasks ours are of."""
+    gains = {name: value.value for name, value in row.items() if isinstance(value, Gain)}
+    return {**row, **gains, "tasks_paper": row["paper"].tasks, "tasks_ours": row["ours_last"].tasks}
+
+
+def _bars(rows: Sequence[Row]) -> Any:
+    """Each where its runs end: the legend says the steps."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    from ..report.figures import COLOURS, PAGE, short_step
+
+    paper_at = numbers.STEPS[-1]
+    ours_at = max((row["step"] for row in rows if row["ours_last"].tasks), default=paper_at)
+    kinds = {
+        "paper": (paper_at, f"the paper at {short_step(paper_at)}", "0.75"),
+        "ours_last": (ours_at, f"ours at {short_step(ours_at)}, {WINDOW}", COLOURS[0]),
+        "control_last": (ours_at, "the same with α=0", COLOURS[1]),
+    }
+    figure = Figure(figsize=(PAGE, 2.4), layout="constrained")
+    for place, claim in enumerate(CLAIMS):
+        axes = figure.add_subplot(1, len(CLAIMS), place + 1)
+        suites = list(dict.fromkeys(row["tasks"] for row in rows))
+        for k, (kind, (step, _, colour)) in enumerate(kinds.items()):
+            own = [row for row in rows if (row["over"], row["step"]) == (claim.over, step)]
+            heights = {suites.index(r["tasks"]): 100 * r[kind].value for r in own if r[kind].value is not None}
+            axes.bar([x + 0.27 * (k - 1) for x in heights], list(heights.values()), 0.25, color=colour)
+        axes.set_xticks(range(len(suites)), suites)
+        axes.set_title(f"over {claim.over}", fontsize=7)
+        axes.axhline(0, color="0.3", linewidth=0.5)
+        axes.grid(axis="x", visible=False)
+    figure.axes[0].set_ylabel("gain in %")
+    handles = [Patch(color=colour, label=word) for _, word, colour in kinds.values()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    return figure

@@ -1,0 +1,78 @@
+"""`teen paper`: lists the experiments, says what they need, runs what is missing and draws them."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import UserError
+from .scale import Scale, compile_quickly
+
+OUT = Path("runs/paper")
+
+
+def command(arguments: list[str]) -> int:
+    from .. import config
+    from ..cli import SIGNALLED, Parser
+
+    parser = Parser(
+        prog="teen paper",
+        allow_abbrev=False,
+        description="The paper's experiments. Without --run: what they need, what is there, how long the rest takes.",
+    )
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, or all (default: list them)")
+    parser.add_argument("--out", type=Path, default=OUT, help=f"folder of runs and results (default {OUT})")
+    parser.add_argument("--seeds", help="10: seeds 0-9, and so on (default the paper's: 10, or 5 in its appendix)")
+    parser.add_argument("--steps", type=int, help="steps of each run (default the paper's: 1M, or 5M for humanoid)")
+    parser.add_argument("--smoke", action="store_true", help="a tiny version of everything, in minutes")
+    parser.add_argument("--run", action="store_true", help="train what is missing, then draw")
+    flags = parser.parse_args(arguments)
+    if flags.steps is not None and flags.steps < 2:
+        raise UserError(f"--steps must be at least 2, not {flags.steps}")
+    if flags.seeds is not None:
+        flags.seeds = config.parse_seeds(flags.seeds)
+    from . import experiments
+
+    if not flags.experiments:
+        for name, experiment in experiments.EXPERIMENTS.items():
+            print(f"{name:<15} {experiment.title}")
+        return 0
+    names = experiments.named(flags.experiments)
+    scale = Scale(flags.seeds, flags.steps, flags.smoke)
+    if flags.smoke:
+        compile_quickly()
+    if not flags.run:
+        from .plan import show
+
+        show(names, scale, flags.out, f"teen paper {shlex.join(arguments)} --run")
+        return 0
+    stopped_by = run(names, scale, flags.out)
+    if stopped_by is None:
+        return 0
+    print("stopped; the same command goes on from here", file=sys.stderr)
+    return SIGNALLED + stopped_by
+
+
+def run(names: Sequence[str], scale: Scale, out: Path) -> int | None:
+    """Trains and draws. Returns the signal that ended it early. What failed is raised when all else is done."""
+    from . import caption, draw, experiments, runs
+    from .store import Store
+
+    chosen = {name: experiments.EXPERIMENTS[name] for name in names}
+    needs = [entry.need for experiment in chosen.values() for entry in experiment.entries(scale)]
+    failures: list[runs.Failure] = []
+    stopped_by = runs.train(needs, out, failures)
+    if stopped_by is not None:
+        return stopped_by
+    store = Store(out)
+    for name, experiment in chosen.items():
+        trained = [store.trained(entry) for entry in experiment.entries(scale)]
+        page = experiment.page(name, trained, scale)
+        notes = caption.caption(experiment, trained, scale)
+        written = draw.write(page, out / name, name, experiment.title, notes)
+        lacking = sum(1 for own in trained if own.lacking)
+        print(f"{name}: {written}" + (f" ({lacking} of {len(trained)} entries lack something)" if lacking else ""))
+    if failures:
+        program, error = failures[0]
+        raise type(error)(f"{len(failures)} programs failed; the first, {program.folder.name}: {error}") from error
+    return None

@@ -1,0 +1,203 @@
+"""The experiments by name: the runs that each needs, and how it is drawn."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..envs import names
+from ..errors import UserError
+from . import ablations, claims, curves, region, tables, theory
+from .draw import Page
+from .needs import Entry, Need, preset_alpha
+from .scale import Scale, settings
+from .store import Trained
+
+MUJOCO = ("HalfCheetah-v4", "Hopper-v4", "Walker2d-v4", "Ant-v4")
+SUITE = tuple(
+    f"{names.SUITE}{task}" for task in ("cheetah-run", "finger-spin", "fish-swim", "walker-walk", "walker-run")
+)
+HUMANOID = ("Humanoid-v4",)
+ABLATED = ("Ant-v4", "HalfCheetah-v4", "Hopper-v4", "Walker2d-v4")  # the paper's body, then its appendix
+BASELINES = ("TD3", "SAC", "RND", "SUNRISE")
+CONTROL = "α=0"
+
+STEPS, HUMANOID_STEPS = 1_000_000, 5_000_000
+SEEDS, FEWER_SEEDS = 10, 5  # the latter in the appendix: Humanoid and ablations
+
+MEMBERS, JUDGES = (2, 5, 10, 20), (1, 2, 5, 10)  # N and M: the paper's are in its figures only
+ALPHAS = (0.0, 0.2, 0.5, 1.0)
+SCALES = (0.1, 1.0, 10.0, 100.0)
+
+
+class Experiment(NamedTuple):
+    title: str
+    paper: str  # what the paper shows, and where
+    entries: Callable[[Scale], list[Entry]]
+    page: Callable[[str, Sequence[Trained], Scale], Page]
+    seeds: int = SEEDS  # the paper's
+    steps: int = STEPS
+
+
+def teen(env: str, scale: Scale, changes: dict[str, Any], alpha: float, seeds: int = SEEDS, steps: int = STEPS) -> Need:
+    own = tuple(sorted(changes.items()))
+    return Need("teen", env, alpha, own, scale.seeds_of(seeds), scale.steps_of(steps), scale.smoke)
+
+
+def side_by_side(
+    tasks: Sequence[str], scale: Scale, baselines: Sequence[str], seeds: int = SEEDS, steps: int = STEPS
+) -> list[Entry]:
+    """TEEN, its control and the baselines on each task."""
+    entries = []
+    for env in scale.tasks(tasks):
+        entries += [
+            Entry("TEEN", teen(env, scale, {}, preset_alpha(env), seeds, steps), paper="TEEN"),
+            Entry(f"TEEN {CONTROL}", teen(env, scale, {}, 0.0, seeds, steps)),
+        ]
+        run = (), scale.seeds_of(seeds), scale.steps_of(steps), scale.smoke
+        entries += [Entry(name, Need(name.lower(), env, None, *run), paper=name) for name in baselines]
+    return entries
+
+
+class Varied(NamedTuple):
+    """One of TEEN's settings, everywhere with its control."""
+
+    setting: str
+    word: str
+    values: Sequence[float]
+    few: Sequence[float]  # for a smoke test
+    usual: float  # the paper's
+    tasks: Sequence[str] = ABLATED
+
+    def entries(self, scale: Scale) -> list[Entry]:
+        unchanged = settings("teen", scale.smoke).get(self.setting, self.usual)
+        found = []
+        for env in scale.tasks(self.tasks):
+            for value in scale.some(self.values, self.few):
+                changes = {} if value == unchanged else {self.setting: value}
+                label, paper = f"{self.word}{value:g}", "TEEN" if value == self.usual else ""
+                tuned, control = (teen(env, scale, changes, a, FEWER_SEEDS) for a in (preset_alpha(env), 0.0))
+                found += [Entry(label, tuned, paper=paper), Entry(label, control, CONTROL)]
+        return found
+
+
+def varied_alpha(scale: Scale) -> list[Entry]:
+    """One program for all of them, as alpha may differ between lanes."""
+    return [
+        Entry(
+            f"α={alpha:g}", teen(env, scale, {}, alpha, FEWER_SEEDS), paper="TEEN" if alpha == preset_alpha(env) else ""
+        )
+        for env in scale.tasks(ABLATED)
+        for alpha in scale.some(ALPHAS, ALPHAS[:2])
+    ]
+
+
+def half_trained(scale: Scale) -> list[Entry]:
+    """One seed, as in the paper; the smoke test's are as many as elsewhere, for which everything is compiled."""
+    one = scale if scale.smoke else scale._replace(seeds=scale.seeds_of(1)[:1])
+    return [
+        entry._replace(need=entry.need._replace(steps=entry.need.steps // 2, agent=True))
+        for entry in side_by_side(("Ant-v4",), one, BASELINES)
+    ]
+
+
+def claimed(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
+    suites = {"MuJoCo": MUJOCO, "DM Control": SUITE, claims.ALL: (*MUJOCO, *SUITE)}
+    return claims.page(name, trained, suites)
+
+
+EXPERIMENTS = {
+    "table1": Experiment(
+        "Table 1: returns on four MuJoCo tasks",
+        "Table 1: TEEN has the highest return on all four tasks, at 500k and at 1M steps.",
+        lambda scale: side_by_side(MUJOCO, scale, BASELINES),
+        tables.page,
+    ),
+    "table2": Experiment(
+        "Table 2: returns on five tasks of the DeepMind Control Suite",
+        "Table 2: TEEN has the highest return on all but walker-walk, where SAC has.",
+        lambda scale: side_by_side(SUITE, scale, BASELINES),
+        tables.page,
+    ),
+    "claims": Experiment(
+        "the 41 % and 7.3 % of abstract and introduction, from Tables 1 and 2",
+        "Introduction: TEEN surpasses the ensemble baseline by 41 % and the best off-policy algorithms by 7.3 %.",
+        lambda scale: side_by_side((*MUJOCO, *SUITE), scale, BASELINES),
+        claimed,
+    ),
+    "curves-mujoco": Experiment(
+        "learning curves on four MuJoCo tasks",
+        "Figure 1: learning curves on the tasks of Table 1. Its numbers are not printed; those of Table 1 stand below.",
+        lambda scale: side_by_side(MUJOCO, scale, BASELINES),
+        curves.page,
+    ),
+    "curves-dmc": Experiment(
+        "learning curves on five tasks of the DeepMind Control Suite",
+        "Figure 2: learning curves on the tasks of Table 2. Its numbers are not printed; those of Table 2 stand below.",
+        lambda scale: side_by_side(SUITE, scale, BASELINES),
+        curves.page,
+    ),
+    "ablation-n": Experiment(
+        "the size N of the ensemble: returns and estimation bias",
+        "Figure 4 (Ant) and Appendix C.2, N: a larger ensemble lessens the underestimation and does "
+        "better. The paper's values of N are in its figures only; ours are " + ", ".join(map(str, MEMBERS)) + ".",
+        Varied("n", "N=", MEMBERS, (2, 3), 10).entries,
+        partial(ablations.page, quantities=ablations.BIAS),
+        FEWER_SEEDS,
+    ),
+    "ablation-m": Experiment(
+        "the number M of target critics: returns and estimation bias",
+        "Figure 4 (Ant) and Appendix C.2, M: the target underestimates the more, the larger M is. The "
+        "paper's values of M are in its figures only; ours are " + ", ".join(map(str, JUDGES)) + ".",
+        Varied("m", "M=", JUDGES, (1, 2), 2).entries,
+        partial(ablations.page, quantities=ablations.BIAS),
+        FEWER_SEEDS,
+    ),
+    "ablation-alpha": Experiment(
+        "the weight α of being recognisable: returns and the entropy of visits",
+        "Figure 4 (Ant) and Appendix C.2, α of 0, 0.2, 0.5 and 1: α helps, and too much of it hurts.",
+        varied_alpha,
+        partial(ablations.page, quantities=ablations.DIVERSITY),
+        FEWER_SEEDS,
+    ),
+    "reward-scale": Experiment(
+        "rewards times 0.1 to 100: does TEEN with a fixed α depend on their scale",
+        "The text says that TEEN is sensitive to the reward scale and points to its appendix, which shows nothing of "
+        "it. Training sees scaled rewards; returns here are the environment's own.",
+        Varied("reward_scale", "rewards × ", SCALES, (1.0, 10.0), 1.0, ("HalfCheetah-v4", "Ant-v4")).entries,
+        partial(ablations.page, quantities={}),
+        FEWER_SEEDS,
+    ),
+    "region": Experiment(
+        "the exploration region at half of training, by t-SNE",
+        "Figure 3: states of 10 episodes on Ant, one seed, at half of training. It has no numbers.",
+        half_trained,
+        region.page,
+        1,
+        STEPS // 2,
+    ),
+    "humanoid": Experiment(
+        "learning curves on Humanoid, 5M steps",
+        "Appendix C.1: TEEN, TD3 and SAC on Humanoid, 5 seeds, as a figure without numbers.",
+        lambda scale: side_by_side(HUMANOID, scale, ("TD3", "SAC"), FEWER_SEEDS, HUMANOID_STEPS),
+        curves.page,
+        FEWER_SEEDS,
+        HUMANOID_STEPS,
+    ),
+    "theory": Experiment(
+        "Theorem 1 and Lemma 3 in numbers; no runs",
+        "Theorem 1 and Lemma 3: bounds for the minimum and the mean of N independent errors.",
+        lambda scale: [],
+        theory.page,
+    ),
+}
+
+
+def named(wanted: Sequence[str]) -> list[str]:
+    """Names in the order in which they were given; `all` is all."""
+    for name in wanted:
+        if name != "all" and name not in EXPERIMENTS:
+            close = difflib.get_close_matches(name, EXPERIMENTS, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise UserError(f"unknown experiment {name!r}: choose from {', '.join(EXPERIMENTS)}, or all{hint}")
+    return list(dict.fromkeys(n for name in wanted for n in (EXPERIMENTS if name == "all" else [name])))

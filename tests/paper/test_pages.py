@@ -1,0 +1,147 @@
+"""What is drawn of runs whose returns are known: scores, claims, gaps and captions."""
+
+import csv
+
+import pytest
+
+from teen.paper import caption, draw
+from teen.paper.experiments import EXPERIMENTS
+from teen.paper.runs import programs
+from teen.paper.scale import Scale
+from teen.paper.store import Store
+
+from .synthetic import write
+
+LEVELS = {"teen": 9000.0, "td3": 6000.0, "sac": 5000.0, "rnd": 4000.0, "sunrise": 3000.0}
+FEW = Scale(seeds=(0, 1, 2, 3))
+
+
+def trained(out, name, scale=FEW, keep=lambda program: True):
+    """All runs of an experiment but those that are not kept."""
+    for program in programs([entry.need for entry in EXPERIMENTS[name].entries(scale)], out):
+        if keep(program):
+            write(program, LEVELS[program.like.algo])
+
+
+def drawn(out, name, scale=FEW):
+    """The page's text, and its table of numbers."""
+    experiment, store = EXPERIMENTS[name], Store(out)
+    found = [store.trained(entry) for entry in experiment.entries(scale)]
+    notes = caption.caption(experiment, found, scale)
+    page = draw.write(experiment.page(name, found, scale), out / name, name, experiment.title, notes)
+    with (out / name / f"{name}.csv").open() as file:
+        return page.read_text(), list(csv.DictReader(file))
+
+
+def test_scores_stand_beside_the_papers(tmp_path):
+    """Seeds 0 to 3 return level + seed, and once one more."""
+    trained(tmp_path, "table1")
+    page, rows = drawn(tmp_path, "table1")
+    (teen,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "TEEN")]
+    assert float(teen["last_mean"]) == float(teen["iqm"]) == 9001.5
+    assert float(teen["last_std"]) == pytest.approx(1.25**0.5)
+    assert float(teen["best_mean"]) == 9002.5
+    assert (teen["paper_mean"], teen["paper_spread"], teen["seeds"], teen["missing"]) == ("5930.0", "486.0", "4", "")
+    (control,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "500000", "TEEN α=0")]
+    assert (control["last_mean"], control["paper_mean"]) == ("9001.5", "")
+    assert "| TD3 | 6002 ± 1 (9759 ± 778) | 6002 ± 1 (3479 ± 147) |" in page
+    assert "thu-ml/tianshou@39acf209 benchmark csv" in page
+    assert "Our runs have 4 seeds, the paper's 10." in page
+    assert "v4" in page
+    assert "SMOKE" not in page
+    assert (tmp_path / "table1" / "table1.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "table1" / "table1.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_is_missing_is_said_and_not_invented(tmp_path):
+    trained(tmp_path, "table1", keep=lambda p: p.like.algo != "sac" and p.like.env != "Hopper-v4")
+    page, rows = drawn(tmp_path, "table1")
+    (sac,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "SAC")]
+    assert (sac["seeds"], sac["last_mean"], sac["paper_mean"], sac["missing"]) == ("0", "", "5084.0", "not trained")
+    assert "| SAC | – | – | – | – | 5084 ± 901 | not trained |" in page
+    assert "- Missing: Ant-v4, SAC: seeds 0-3." in page
+    assert "- Missing: Hopper-v4, TEEN α=0: seeds 0-3." in page
+
+
+def test_shorter_runs_are_not_set_beside_longer_ones(tmp_path):
+    short = FEW._replace(steps=200_000)
+    trained(tmp_path, "table1", short)
+    page, rows = drawn(tmp_path, "table1", short)
+    assert "Our runs have 200,000 steps, the paper's 1,000,000." in page
+    for row in rows:
+        assert bool(row["last_mean"]) == (row["step"] == "200000")
+        assert not (row["last_mean"] and row["paper_mean"])
+    assert "runs end at 200,000" in page
+
+
+def test_a_run_that_was_cut_shows_as_far_as_it_came(tmp_path):
+    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
+        write(program, 100.0, until=500_000, checkpoint=500_000)
+    page, rows = drawn(tmp_path, "table1")
+    assert all(bool(row["last_mean"]) == (row["step"] == "500000") for row in rows)
+    assert "seeds 0-3 after step 500,000" in page
+
+
+def test_claims_are_computed_from_our_runs_too(tmp_path):
+    """TEEN 9001.5, the best baseline 6001.5, SUNRISE 3001.5 on every task."""
+    trained(tmp_path, "claims")
+    page, rows = drawn(tmp_path, "claims")
+    ours = {(r["over"], r["tasks"]): r for r in rows if r["step"] == "1000000"}
+    assert float(ours["SUNRISE", "all nine"]["ours_last"]) == pytest.approx(9001.5 / 3001.5 - 1)
+    assert float(ours["the best baseline of each task", "MuJoCo"]["control_best"]) == pytest.approx(9002.5 / 6002.5 - 1)
+    assert float(ours["SUNRISE", "MuJoCo"]["paper"]) == pytest.approx(0.413, abs=0.0005)
+    assert ours["SUNRISE", "all nine"]["tasks_ours"] == "9"
+    assert "| SUNRISE | all nine | 41 % | 36.2 % | 199.9 % |" in page
+
+
+def test_claims_of_some_tasks_say_so(tmp_path):
+    trained(tmp_path, "claims", keep=lambda p: p.like.env in ("Ant-v4", "Hopper-v4", "dm_control/fish-swim"))
+    page, _ = drawn(tmp_path, "claims")
+    assert "199.9 % (2 of 4 tasks)" in page
+    assert "199.9 % (3 of 9 tasks)" in page
+
+
+@pytest.mark.parametrize("name", ["curves-mujoco", "reward-scale"])
+def test_curves_have_a_row_per_evaluation(tmp_path, name):
+    trained(tmp_path, name)
+    drawn(tmp_path, name)
+    with (tmp_path / name / f"{name}-curves.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    count = len(EXPERIMENTS[name].entries(FEW))
+    assert len(rows) == 10 * count
+    first = [row for row in rows if row["step"] == "100000"]
+    assert len({(row["panel"], row["label"]) for row in first}) == count
+    assert {row["count"] for row in rows} == {"4"}
+    for kind in ("mean", "iqm"):
+        assert (tmp_path / name / f"{name}-{kind}.png").exists()
+
+
+def test_scaled_rewards_have_a_panel_for_the_control(tmp_path):
+    trained(tmp_path, "reward-scale")
+    _, rows = drawn(tmp_path, "reward-scale")
+    labels = {row["label"] for row in rows}
+    assert {"rewards × 0.1", "rewards × 0.1, α=0", "rewards × 100", "rewards × 100, α=0"} <= labels
+    usual = [r for r in rows if r["label"] == "rewards × 1" and r["env"] == "Ant-v4" and r["step"] == "1000000"]
+    assert [r["paper_mean"] for r in usual] == ["5930.0"]
+
+
+def test_nothing_trained_draws_what_the_paper_has(tmp_path):
+    for name in EXPERIMENTS:
+        if name not in ("region", "theory"):
+            page, rows = drawn(tmp_path, name)
+            assert all(not row.get("last_mean") for row in rows)
+            assert name == "claims" or "not trained" in page or name == "humanoid"
+
+
+def test_a_region_without_agents_says_what_is_missing(tmp_path):
+    store = Store(tmp_path)
+    found = [store.trained(entry) for entry in EXPERIMENTS["region"].entries(Scale())]
+    page = EXPERIMENTS["region"].page("region", found, Scale())
+    assert page.tables[0].heading == "Ant-v4 after 500,000 steps"
+    assert page.tables[0].rows[0] == ["TEEN", "–", "–", "seed 0"]
+    assert not list(page.pictures)
+
+
+def test_a_bar_in_a_cell_does_not_end_it():
+    table = draw.Table("h", ["a|b"], [["c"]])
+    assert table.markdown().splitlines()[2] == "| a\\|b |"

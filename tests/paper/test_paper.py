@@ -1,0 +1,87 @@
+"""The command as a user meets it, and a smoke test from nothing to tables and figures."""
+
+import pytest
+
+from teen.errors import UserError
+from teen.paper import estimate
+from teen.paper.command import command
+from teen.paper.experiments import EXPERIMENTS
+from teen.paper.scale import Scale
+
+NAMES = [
+    *("table1", "table2", "claims", "curves-mujoco", "curves-dmc", "ablation-n", "ablation-m", "ablation-alpha"),
+    *("reward-scale", "region", "humanoid", "theory"),
+]
+
+
+def test_experiments_are_listed_a_line_each(capsys):
+    assert command([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == NAMES == list(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", ["table3", "table 1", ""])
+def test_an_unknown_experiment_names_the_known_ones(name):
+    with pytest.raises(UserError) as error:
+        command([name])
+    assert all(known in str(error.value) for known in NAMES)
+    assert "did you mean 'table" in str(error.value) or not name
+
+
+@pytest.mark.parametrize("flags", [["--steps", "1"], ["--seeds", "x"], ["--steps", "many"], ["--step", "100"]])
+def test_bad_flags_are_the_users_mistake(flags):
+    with pytest.raises(UserError):
+        command(["table1", *flags])
+
+
+def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(estimate, "measure", lambda program: 0.001)
+    assert command(["table1", "--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "teen-HalfCheetah-v4,alpha=0.2+0,seeds=0-9" in text
+    assert f"20 programs in {tmp_path}, 20 missing" in text
+    assert "left: about 5.6 h here" in text
+    assert "an estimate" in text
+    assert f"teen paper table1 --out {tmp_path} --run" in text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_smoke_test_asks_for_little():
+    for experiment in EXPERIMENTS.values():
+        for entry in experiment.entries(Scale(smoke=True)):
+            assert entry.need.steps <= 300
+            assert entry.need.seeds == (0, 1)
+            assert entry.need.settings()["width"] == 32
+            assert entry.need.settings().get("n", 3) <= 3
+
+
+def smoke(out, capsys, *names):
+    """Runs them twice: the second time everything is there."""
+    arguments = [*names, "--smoke", "--out", str(out), "--run"]
+    assert command(arguments) == 0
+    printed = capsys.readouterr().out
+    for name in NAMES if names == ("all",) else names:
+        page = (out / name / f"{name}.md").read_text()
+        assert "Missing" not in page
+        assert ("SMOKE" in page) == (name != "theory")
+        assert list((out / name).glob("*.csv"))
+        assert list((out / name).glob("*.pdf"))
+        assert len(list((out / name).glob("*.png"))) == page.count(".png)")
+        assert f"{name}: {out / name / name}.md\n" in printed
+    logs = {path: path.stat().st_mtime_ns for path in out.rglob("eval.csv")}
+    assert command(arguments) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("eval.csv")} == logs
+    assert command(arguments[:-1]) == 0
+    assert f"{len(list(out.glob('runs/*')) + list(out.glob('agents/*')))} done" in capsys.readouterr().out
+
+
+def test_smoke_of_some(tmp_path, capsys):
+    smoke(tmp_path, capsys, "ablation-alpha", "reward-scale", "theory")
+    agents = (tmp_path / "ablation-alpha" / "ablation-alpha.md").read_text().partition("## The trained agents")[2]
+    assert "| HalfCheetah-v4 | α=0.2 | 300 |" in agents
+    assert "–" not in agents.splitlines()[4]
+
+
+@pytest.mark.full
+def test_smoke_of_all(tmp_path, capsys):
+    smoke(tmp_path, capsys, "all")
