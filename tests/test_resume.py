@@ -57,6 +57,16 @@ def test_two_thousand_steps_are_twice_a_thousand(algo, lanes, tmp_path):
     assert_same_end(tmp_path / "whole", tmp_path / "cut")
 
 
+def test_a_run_that_ended_between_two_evaluations_goes_on_to_the_next(tmp_path):
+    """105 steps are handed over by fives, 200 by tens: from 105 on, tens would miss every evaluation."""
+    settings = {**SMALL, "warmup": 50, "eval_every": 50, "log_every": 50, "members_every": 50, "checkpoint_every": 100}
+    teen.train("td3", "tests.toys:PointMass-v0", out=tmp_path / "run", steps=105, **settings)
+    outcome = training.resume(tmp_path / "run", steps=200, show=False)
+    assert outcome.step == 200
+    steps = {line.split(",")[1] for line in (tmp_path / "run" / "eval.csv").read_text().splitlines()[1:]}
+    assert steps == {"50", "100", "105", "150", "200"}
+
+
 FLAGS = (
     "--env tests.toys:PointMass-v0 --seeds 2 --alpha 0,0.2 --n 3 --m 2 --width 8 --batch 16 --warmup 200 --buffer 800 "
     "--eval-every 500 --eval-episodes 1 --members-every 1000 --log-every 100 --checkpoint-every 350 --normalise-obs "

@@ -68,7 +68,7 @@ class Run:
     )
 
     def plan(self) -> Plan:
-        return Plan(**{name: getattr(self, name) for name in Plan._fields})
+        return Plan(**{name: getattr(self, name) for name in Plan._fields if name != "first"})
 
 
 class Variant(NamedTuple):

@@ -49,13 +49,14 @@ class Plan(NamedTuple):
     env_timeout: float = 60.0
     checkpoint_every: int = 0  # 0: never
     diagnose_every: int = 0  # 0: never
+    first: int = 0  # the step from which a run goes on
     on_nan: Literal["quarantine", "stop"] = "quarantine"
 
     @property
     def chunk(self) -> int:
-        """Steps between two hand-overs: the largest number up to `sync` that divides every interval."""
-        intervals = self.steps, self.warmup, self.log_every, self.eval_every, self.members_every, self.diagnose_every
-        common = math.gcd(*intervals)  # a 0 divides nothing and is passed over
+        """Steps between two hand-overs: the largest number up to `sync` that divides every interval, first and last."""
+        intervals = self.warmup, self.log_every, self.eval_every, self.members_every, self.diagnose_every
+        common = math.gcd(self.first, self.steps, *intervals)  # zeros are passed over
         return max(k for k in range(1, min(self.sync, common) + 1) if common % k == 0)
 
     @property
@@ -119,6 +120,7 @@ def train(
     `envs` has one copy per lane, in crews that take turns. A run that goes on from `start` gives what it would have
     given without a stop.
     """
+    plan = plan._replace(first=start.step if start else 0)
     layout = Layout(envs[0].spec, algo.extras)
     run = program(algo, layout, plan.batch, plan.utd, plan.precision)
     learning = Learning(run, layout, seeds, hypers, plan.capacity, plan.replay)
