@@ -181,6 +181,7 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
     [
         (["fly"], "unknown command 'fly'"),
         ([*TRAIN, "--env", "NoSuch-v9"], "NoSuch"),
+        ([*TRAIN, "--env", "NoSuch-v9", "--epsilon", "0.4"], "NoSuch"),  # not after a notice of its settings
         ([*TRAIN, "--algo", "ppo"], "unknown algorithm 'ppo'"),
         ([*TRAIN, "--env", "CartPole-v1"], "Discrete"),
         ([*TRAIN, "--env", "tests.toys:Unbounded-v0"], "unbounded actions"),
@@ -201,6 +202,10 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
         (["eval", "empty-run"], "holds no agent yet"),
         (["eval", "full", "--episodes", "0"], "--episodes must be at least 1"),
         (["eval"], "required: run"),
+        (["train", "--resume", "full"], "there is no checkpoint"),
+        (["train", "--resume", "nowhere"], "not a run directory"),
+        (["compare", "full"], "holds no run"),
+        (["paper", "table9"], "unknown experiment 'table9'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

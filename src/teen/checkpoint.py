@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +22,12 @@ import safetensors.numpy
 from safetensors import SafetensorError
 
 from .errors import UserError
-from .record import Record
+from .record import Blocks, Record
 
 FORMAT = 1
 KEPT = 2  # the newest checkpoints; if one is damaged, the other one is there
 LARGEST_MANIFEST = 2**26  # bytes; a real one has thousands
 STATE, MANIFEST = "state.safetensors", "manifest.json"
-
-Blocks = Iterable[tuple[int, np.ndarray]]  # first step, (lane, step, width)
 
 
 def reached(place: str) -> None:

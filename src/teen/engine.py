@@ -6,7 +6,7 @@ the other way. Evaluations run beside both, on snapshots.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Literal, NamedTuple, Protocol
@@ -24,11 +24,9 @@ from .evaluate import Diagnosis, Due, Episode, Evaluations
 from .learning import Learning
 from .nets import Precision
 from .program import Learner, program
-from .record import Record, joined
+from .record import Blocks, Record, joined
 from .replay import Layout, Place
 from .spec import Algorithm, PyTree
-
-Blocks = Iterable[tuple[int, np.ndarray]]  # of the replay's rows: first step, (lane, step, width)
 
 
 class Plan(NamedTuple):

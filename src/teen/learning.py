@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal, TypeVar
 
@@ -13,7 +13,7 @@ from jax import Array, random
 
 from .errors import UserError
 from .program import Learner, Program, Streams
-from .record import Record, filled, on_host
+from .record import Blocks, Record, filled, on_host
 from .replay import HostReplay, Layout, Place, Rows
 from .spec import PyTree
 
@@ -107,7 +107,7 @@ class Learning:
             else:
                 yield start, np.asarray(self.run.rows(self.learner().buffer, start, count))
 
-    def recall(self, record: Record, rows: Iterable[tuple[int, np.ndarray]]) -> None:
+    def recall(self, record: Record, rows: Blocks) -> None:
         learner, device = self.learner(), self._learner.env_step.device
         remembered = filled(_without_rows(learner), record.arrays)
         buffer, expected = learner.buffer, (learner.keys.shape[0], self.layout.width)

@@ -1,12 +1,14 @@
 """What a part of a run remembers: arrays by name, and facts that JSON can hold; nothing that could be executed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from .spec import PyTree
+
+Blocks = Iterable[tuple[int, np.ndarray]]  # of the replay's rows: first step, (lane, step, width)
 
 
 class Record(NamedTuple):

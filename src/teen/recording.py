@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import config, rundir
-from .checkpoint import Blocks, Checkpoints
+from .checkpoint import Checkpoints
 from .config import Job
 from .errors import printable
 from .evaluate import Episode
 from .progress import Progress
-from .record import Record, joined
+from .record import Blocks, Record, joined
 
 
 class Recorder:

@@ -39,12 +39,12 @@ def run(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     """Trains every lane of a job. Nothing is written before everything that can be wrong was checked."""
     backend, slower = envs.choose_backend(job.run.env, job.run.backend)
     job = job._replace(run=replace(job.run, {"backend": backend}))
+    parent = rundir.choose(out, job.run)
+    program = Prepared.of(job)
     if show:
         own = [line for v in job.variants for line in getattr(v.config, "notices", list)()]
         for line in dict.fromkeys(filter(None, [slower, *own])):
             notice(line)
-    parent = rundir.choose(out, job.run)
-    program = Prepared.of(job)
     with locked(parent):
         return program.train(parent, None, show)
 
@@ -156,7 +156,7 @@ class Prepared(NamedTuple):
             recorder.recall(found.record.part("recorder"), found.step)
         except UserError:
             raise
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+        except engine.BAD_RECORD as error:
             raise UserError(f"the checkpoint of step {found.step} does not fit this run: {error}") from None
         return engine.Start(found.step, record, found.rows())
 

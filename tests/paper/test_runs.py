@@ -1,6 +1,7 @@
 """Which programs are needed: shared, found again, gone on with; and what happens when one fails."""
 
 import signal
+import sys
 
 import pytest
 
@@ -248,3 +249,12 @@ def test_a_damaged_run_is_named(tmp_path):
     (write(program, 1.0) / "eval.csv").write_text("seed,step,policy,episode,return,length\n0,x,mean,0,1,1\n")
     with pytest.raises(UserError, match=r"eval\.csv is damaged"):
         programs([TOY], tmp_path)
+
+
+def test_what_is_not_installed_is_said_before_anything_is_trained(tmp_path, monkeypatch):
+    from teen.paper import command
+
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    with pytest.raises(UserError, match="t-SNE needs scikit-learn"):
+        command.run(["region"], Scale(smoke=True), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -105,17 +105,21 @@ def occupied(points: np.ndarray) -> list[set[tuple[int, ...]]]:
     return [set(map(tuple, own.tolist())) for own in numbers]
 
 
-def embedding(points: np.ndarray, seed: int = 0) -> np.ndarray:
-    """(name, row, dim) -> (name, row, 2) by one t-SNE (van der Maaten & Hinton 2008) of all."""
+def check_installed() -> None:
     try:
-        from sklearn.manifold import TSNE
+        import sklearn.manifold  # noqa: F401
     except ImportError as error:
         raise UserError(f"t-SNE needs scikit-learn: pip install 'teen-rl[analysis]' ({error})") from None
+
+
+def embedding(points: np.ndarray, seed: int = 0) -> np.ndarray:
+    """(name, row, dim) -> (name, row, 2) by one t-SNE (van der Maaten & Hinton 2008) of all."""
+    check_installed()
+    from sklearn.manifold import TSNE
+
     flat = points.reshape(-1, points.shape[-1])
     flat = np.pad(flat, ((0, 0), (0, max(2 - flat.shape[1], 0))))  # it starts from two principal components
     perplexity = min(30.0, (len(flat) - 1) / 3)
-    with threadpool_limits(
-        1
-    ):  # its threads wait for each other in a loop: on a busy machine they take ten times as long
+    with threadpool_limits(1):  # its threads wait for each other in a loop: on a busy machine ten times as long
         two = TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(flat.astype(np.float32))
     return np.asarray(two, float).reshape(*points.shape[:2], 2)

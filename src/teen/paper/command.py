@@ -59,6 +59,8 @@ def run(names: Sequence[str], scale: Scale, out: Path) -> int | None:
     from .store import Store
 
     chosen = {name: experiments.EXPERIMENTS[name] for name in names}
+    for experiment in chosen.values():
+        experiment.check()
     needs = [entry.need for experiment in chosen.values() for entry in experiment.entries(scale)]
     failures: list[runs.Failure] = []
     stopped_by = runs.train(needs, out, failures)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..analysis.region import check_installed
 from ..envs import names
 from ..errors import UserError
 from . import ablations, claims, curves, region, tables, theory
@@ -37,6 +38,7 @@ class Experiment(NamedTuple):
     page: Callable[[str, Sequence[Trained], Scale], Page]
     seeds: int = SEEDS  # the paper's
     steps: int = STEPS
+    check: Callable[[], None] = lambda: None  # says what is not installed, before hours of training
 
 
 def teen(env: str, scale: Scale, changes: dict[str, Any], alpha: float, seeds: int = SEEDS, steps: int = STEPS) -> Need:
@@ -175,6 +177,7 @@ EXPERIMENTS = {
         region.page,
         1,
         STEPS // 2,
+        check_installed,
     ),
     "humanoid": Experiment(
         "learning curves on Humanoid, 5M steps",
