@@ -139,6 +139,15 @@ def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
     assert rows(out / "alpha=0" / "train.csv") != rows(out / "alpha=5" / "train.csv")
 
 
+def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
+    flags = "--algo sac --env tests.toys:PointMass-v0 --steps 20 --warmup 20 --eval-every 20"
+    small = ["train", *flags.split()]
+    assert cli.main([*small, "--target-entropy", "-1,-0.5", "--out", str(tmp_path / "flag")]) == 2
+    assert "--flag=-1,-2" in capsys.readouterr().err
+    assert cli.main([*small, "--target-entropy=-1,-0.5", "--out", str(tmp_path / "both")]) == 0
+    assert {p.name for p in (tmp_path / "both").iterdir()} >= {"target_entropy=-1", "target_entropy=-0.5"}
+
+
 def test_without_out_the_next_free_folder_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "td3-tests.toys-PointMass-v0-1").mkdir(parents=True)

@@ -60,6 +60,18 @@ def test_four_updates_of_sac_equal_the_numpy_reference(changes):
             np.testing.assert_allclose(losses["target"], info["y"].mean(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("per_action", [-1.0, -0.5, 0.25])
+def test_the_temperature_aims_at_the_target_entropy(per_action):
+    """Adam's first moment is a tenth of the first gradient, τ times the surplus over target × two action dimensions."""
+    cfg = sac.Config(**SMALL, target_entropy=per_action)
+    state, batch = start(sac, cfg), random_batch(ROWS, 1)
+    parts = compiled(sac.parts(cfg))[0]
+    noise = sac.parts(cfg).draw(jax.random.key(3), ROWS, SPEC)
+    improved, losses = parts.improve(state, batch, clock(1), noise)
+    surplus = float(losses["entropy"]) - per_action * 2
+    assert float(improved.learner.temperature_opt.mu) == pytest.approx(0.1 * 0.3 * surplus, rel=1e-4)
+
+
 def test_six_updates_of_redq_equal_the_numpy_reference():
     """Three gradient steps per environment step: the actor moves in every third."""
     cfg = redq.Config(m=2, member=sac.Config(**SMALL, critics=5, actor_q="mean"))

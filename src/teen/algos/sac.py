@@ -27,9 +27,8 @@ class Config:
     lr: float = per_lane(3e-4, "Adam's step size, every network and the temperature", "SAC", above=0)
     gamma: float = per_lane(0.99, "discount", "SAC", low=0, high=1)
     tau: float = per_lane(0.005, "Polyak rate of the targets", "SAC", low=0, high=1)
-    temperature: Literal["auto", "fixed"] = setting(
-        "auto", "tuned towards an entropy of minus the number of actions, or fixed", "SAC"
-    )
+    temperature: Literal["auto", "fixed"] = setting("auto", "tuned towards the target entropy, or fixed", "SAC")
+    target_entropy: float = per_lane(-1.0, "nats per action dimension at which a tuned temperature aims", "SAC")
     start_temperature: float = per_lane(1.0, "temperature at the start, or throughout where fixed", "SAC", above=0)
     actor_q: Literal["min", "mean"] = setting("min", "the Q an actor follows", "SAC")
     critic_norm: nets.Norm = setting("none", "normalisation inside the critics", "SAC")
@@ -44,6 +43,7 @@ class Hyper(NamedTuple):
     lr: Array
     gamma: Array
     tau: Array
+    target_entropy: Array
     start_temperature: Array
 
 
@@ -129,9 +129,10 @@ def member(cfg: Config) -> Base:
         return (tune(m, h, log_prob, noise, weight) if cfg.temperature == "auto" else m), losses
 
     def tune(m: Member, h: Hyper, log_prob: Array, noise: Noise, weight: Array | float) -> Member:
-        """Moves the temperature so that the entropy approaches −|A|  (Eq. 18)."""
-        surplus = -(weight * (log_prob - noise.now.shape[-1])).mean()
-        grad = jnp.exp(m.log_temperature) * surplus  # of −exp(log τ)·(log π + target), target = −|A|
+        """Moves the temperature so that the entropy approaches its target, −|A| unless set otherwise  (Eq. 18)."""
+        target = h.target_entropy * noise.now.shape[-1]
+        surplus = -(weight * (log_prob + target)).mean()
+        grad = jnp.exp(m.log_temperature) * surplus  # of −exp(log τ)·(log π + target)
         log_temperature, opt = ops.adam_step(m.log_temperature, grad, m.temperature_opt, h.lr)
         return m._replace(log_temperature=log_temperature, temperature_opt=opt)
 
