@@ -12,6 +12,7 @@ import teen
 from teen import algos, config, envs, rundir
 from teen.analysis import analyze
 from teen.analysis.diagnose import diagnose
+from teen.analysis.quantities import MEANING
 from teen.analysis.rollouts import Scene
 from teen.analysis.visits import frozen_normaliser, visit
 from teen.evaluate import Abandoned
@@ -95,6 +96,7 @@ def test_every_quantity_is_explained():
     for name in set(KNOWN) - set(MIXTURE):
         assert f"`{name}`" in page
     assert "`bias_mixture_…`" in page
+    assert set(MEANING) == set(KNOWN)
 
 
 def test_it_can_be_abandoned(ensemble):

@@ -46,6 +46,16 @@ def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, cap
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_is_there_can_be_drawn_without_training(tmp_path, capsys):
+    assert command(["table1", "--out", str(tmp_path), "--draw"]) == 0
+    assert "24 of 24 entries lack something" in capsys.readouterr().out
+    page = (tmp_path / "table1" / "table1.md").read_text()
+    assert "| TEEN | – (10139 ± 623) |" in page
+    assert not (tmp_path / "runs").exists()
+    with pytest.raises(UserError, match="not allowed with"):
+        command(["table1", "--run", "--draw"])
+
+
 def test_a_smoke_test_asks_for_little():
     for experiment in EXPERIMENTS.values():
         for entry in experiment.entries(Scale(smoke=True)):

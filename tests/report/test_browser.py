@@ -55,6 +55,7 @@ def report(tmp_path_factory):
         for level, label in enumerate(LABELS, start=1)
     ]
     rows = [f"{seed},{step},coverage,{step / 1e5}" for seed in (0, 1) for step in (10_000, 50_000)]
+    rows += [f"{seed},50000,entropy_all,{12 + seed}" for seed in (0, 1)]
     (folders[0] / "diagnostics.csv").write_text("seed,step,quantity,value\n" + "\n".join(rows) + "\n")
     path = root / "index.html"
     path.write_text(report_page.render(collect([reading.read(folder) for folder in folders])))
@@ -182,6 +183,19 @@ def test_metrics_and_diagnostics_can_be_chosen(tab, report):
     assert tab.locator("#diagnostics path.line").count() == 1
 
 
+def test_the_last_diagnosis_is_a_table_whose_rows_choose_the_chart(tab, report):
+    tab.goto(report)
+    table = tab.locator("#diagnostics table")
+    assert table.locator("thead").inner_text().split() == ["td3", "step", "50k"]
+    assert table.locator("tbody tr").all_inner_texts() == [
+        "coverage\t\t0.5000 ± 0.0000",
+        "entropy_all\tH(ρ) of visited states and actions, nats\t12.50 ± 0.50",
+    ]
+    table.get_by_role("button", name="entropy_all").click()
+    assert tab.locator("#diagnostics select").input_value() == "entropy_all"
+    assert tab.locator("#diagnostics circle.dot").count() == 1
+
+
 def test_tables_are_sorted_by_their_headings(tab, report):
     tab.goto(report)
 
@@ -257,6 +271,22 @@ def test_hostile_names_do_nothing(tab, tmp_path):
         tab.locator("#curves path.line").wait_for()
         assert tab.evaluate("window.owned") is None
         assert tab.locator("img, b:not(.tooltip b):not(#reference)").count() == 0
+        server.shutdown()
+
+
+def test_the_list_of_runs_renews_itself_and_keeps_what_was_ticked(tab, tmp_path):
+    run = write_run(tmp_path / "run", evaluations=5)
+    with Server(tmp_path, port=0, seconds=0.1) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        tab.goto(server.url)
+        tab.get_by_label("compare run").check()
+        evaluate(run, 6 * EVERY, 1, (0, 1, 2))
+        tab.get_by_text("60,000 of 100,000").wait_for()
+        write_run(tmp_path / "other", "teen", evaluations=5)
+        tab.get_by_label("compare other").wait_for()
+        assert tab.get_by_label("compare run").is_checked()
+        assert not tab.get_by_label("compare other").is_checked()
+        assert tab.evaluate("document.activeElement.value") == "run"
         server.shutdown()
 
 

@@ -78,6 +78,7 @@ def test_metrics_are_means_over_seeds_and_thinned(tmp_path):
     assert len(loss["steps"]) == 300  # 900 in threes
     assert loss["steps"][:2] == [3000, 6000]
     assert loss["mean"][0] == pytest.approx(np.mean([100, 50, 100 / 3]) + 1, rel=1e-6)
+    assert loss["std"][0] == pytest.approx(np.std([0, 1, 2]), rel=1e-6)  # each seed's loss is its number higher
     assert len(loss["steps"]) <= metrics.MOST_POINTS
 
 
@@ -87,7 +88,7 @@ def test_diagnostics_are_read_where_there_are_some(tmp_path):
     rows = ["seed,step,quantity,value", "0,1000,coverage,0.5", "1,1000,coverage,0.7", "0,2000,coverage,nan", "0,10"]
     (run / "diagnostics.csv").write_text("\n".join(rows))  # the last line is half written
     assert collected(run)["environments"][0]["diagnostics"] == {
-        "coverage": [{"label": "td3", "steps": [1000, 2000], "mean": [0.6, None]}]
+        "coverage": [{"label": "td3", "steps": [1000, 2000], "mean": [0.6, None], "std": [0.1, None]}]
     }
     (run / "diagnostics.csv").write_text("seed,step\n0,1000\n")
     with pytest.raises(UserError, match=r"diagnostics\.csv is damaged"):

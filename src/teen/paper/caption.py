@@ -25,8 +25,13 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
 
 
 def missing(trained: Sequence[Trained]) -> list[str]:
-    lacks = [f"{own.need.env}, {own.entry.name}: {own.lacking}" for own in trained if own.lacking]
-    return [f"Missing: {line}." for line in lacks]
+    """A line for all entries that lack the same."""
+    lines = dict[str, dict[str, list[str]]]()
+    for own in trained:
+        if own.lacking:
+            lines.setdefault(own.lacking, {}).setdefault(own.need.env, []).append(own.entry.name)
+    places = {what: [f"{env} ({', '.join(own)})" for env, own in where.items()] for what, where in lines.items()}
+    return [f"Missing {what}: {'; '.join(where)}." for what, where in places.items()]
 
 
 def _steps(experiment: Experiment, trained: Sequence[Trained]) -> str:

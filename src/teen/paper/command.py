@@ -25,7 +25,9 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--seeds", help="10: seeds 0-9, and so on (default the paper's: 10, or 5 in its appendix)")
     parser.add_argument("--steps", type=int, help="steps of each run (default the paper's: 1M, or 5M for humanoid)")
     parser.add_argument("--smoke", action="store_true", help="a tiny version of everything, in minutes")
-    parser.add_argument("--run", action="store_true", help="train what is missing, then draw")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--run", action="store_true", help="train what is missing, then draw")
+    action.add_argument("--draw", action="store_true", help="train nothing, draw what is there")
     flags = parser.parse_args(arguments)
     if flags.steps is not None and flags.steps < 2:
         raise UserError(f"--steps must be at least 2, not {flags.steps}")
@@ -41,6 +43,9 @@ def command(arguments: list[str]) -> int:
     scale = Scale(flags.seeds, flags.steps, flags.smoke)
     if flags.smoke:
         compile_quickly()
+    if flags.draw:
+        draw(names, scale, flags.out)
+        return 0
     if not flags.run:
         from .plan import show
 
@@ -55,26 +60,36 @@ def command(arguments: list[str]) -> int:
 
 def run(names: Sequence[str], scale: Scale, out: Path) -> int | None:
     """Trains and draws. Returns the signal that ended it early. What failed is raised when all else is done."""
-    from . import caption, draw, experiments, runs
-    from .store import Store
+    from . import experiments, runs
 
-    chosen = {name: experiments.EXPERIMENTS[name] for name in names}
-    for experiment in chosen.values():
+    chosen = [experiments.EXPERIMENTS[name] for name in names]
+    for experiment in chosen:
         experiment.check()
-    needs = [entry.need for experiment in chosen.values() for entry in experiment.entries(scale)]
+    needs = [entry.need for experiment in chosen for entry in experiment.entries(scale)]
     failures: list[runs.Failure] = []
     stopped_by = runs.train(needs, out, failures)
     if stopped_by is not None:
         return stopped_by
-    store = Store(out)
-    for name, experiment in chosen.items():
-        trained = [store.trained(entry) for entry in experiment.entries(scale)]
-        page = experiment.page(name, trained, scale)
-        notes = caption.caption(experiment, trained, scale)
-        written = draw.write(page, out / name, name, experiment.title, notes)
-        lacking = sum(1 for own in trained if own.lacking)
-        print(f"{name}: {written}" + (f" ({lacking} of {len(trained)} entries lack something)" if lacking else ""))
+    draw(names, scale, out)
     if failures:
         program, error = failures[0]
         raise type(error)(f"{len(failures)} programs failed; the first, {program.folder.name}: {error}") from error
     return None
+
+
+def draw(names: Sequence[str], scale: Scale, out: Path) -> None:
+    """With what there is; the captions say what is missing."""
+    from . import caption, experiments
+    from .draw import write
+    from .store import Store
+
+    store = Store(out)
+    for name in names:
+        experiment = experiments.EXPERIMENTS[name]
+        experiment.check()
+        trained = [store.trained(entry) for entry in experiment.entries(scale)]
+        page = experiment.page(name, trained, scale)
+        notes = caption.caption(experiment, trained, scale)
+        written = write(page, out / name, name, experiment.title, notes)
+        lacking = sum(1 for own in trained if own.lacking)
+        print(f"{name}: {written}" + (f" ({lacking} of {len(trained)} entries lack something)" if lacking else ""))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis import statistics
+from ..analysis.quantities import MEANING
 from ..analysis.runs import Run
 from . import metrics
 from .compare import Comparison, compare, pooled
@@ -31,6 +32,7 @@ def collect(runs: Sequence[Run]) -> dict[str, Any]:
         "improvement": plain(found.improvement),
         "normalised": plain(found.normalised),
         "reference": found.reference,
+        "meaning": MEANING,
         "notes": [*found.notes, *(note for run in runs if (note := _unfinished(run, names[run.path])))],
         "runs": [
             {
@@ -138,7 +140,7 @@ def _by_quantity(labels: dict[str, metrics.Curves]) -> dict[str, list[dict[str, 
     quantities = dict.fromkeys(quantity for curves in labels.values() for quantity in curves)
     return {
         quantity: [
-            {"label": label, "steps": plain(curves[quantity][0]), "mean": plain(curves[quantity][1])}
+            {"label": label, **plain(curves[quantity]._asdict())}
             for label, curves in labels.items()
             if quantity in curves
         ]

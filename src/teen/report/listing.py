@@ -1,4 +1,4 @@
-"""The first page of `teen serve`: every run, newest first, to open one or compare several."""
+"""The first page of `teen serve`: every run, newest first, to open one or compare several. It renews itself."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ COLUMNS = ("Run", "Algorithm", "Environment", "Seeds", "Step", "Last score", "Ch
 WORDS = ("Run", "Algorithm", "Environment", "Changed", "")  # columns of words, not of numbers
 
 
-def render(entries: Sequence[Entry], folder: str) -> str:
+def render(entries: Sequence[Entry], folder: str, seconds: float = page.LIVE_SECONDS) -> str:
     head = "".join(f'<th scope="col"{_side(column)}>{column}</th>' for column in COLUMNS)
     table = f'<div class="wide"><table><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(map(_row, entries))}'
     form = f'<form action="/compare"><p><button>Compare the chosen</button></p>{table}</tbody></table></div></form>'
@@ -25,9 +25,10 @@ def render(entries: Sequence[Entry], folder: str) -> str:
 <link rel="icon" href="data:,">
 <style>{page.style()}</style>
 </head>
-<body>
+<body data-seconds="{seconds:g}">
 <header><div><h1>Runs</h1><p>{escape(folder)}</p></div></header>
 <main id="runs">{form if entries else "<p>There is no run here yet.</p>"}</main>
+<script>{page.text("listing.js")}</script>
 </body>
 </html>
 """

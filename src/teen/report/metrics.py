@@ -1,6 +1,7 @@
 """Training metrics and diagnostics over steps: means over seeds, no finer than a screen can show."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,14 @@ from ..errors import UserError
 
 MOST_POINTS = 400
 
-Curves = dict[str, tuple[np.ndarray, np.ndarray]]  # by quantity: steps, and its mean over seeds at each
+
+class Curve(NamedTuple):
+    steps: np.ndarray
+    mean: np.ndarray  # over seeds, at each step
+    std: np.ndarray
+
+
+Curves = dict[str, Curve]  # by quantity
 
 
 def mean(values: np.ndarray) -> np.ndarray:
@@ -39,19 +47,25 @@ def diagnostics(runs: Sequence[Run]) -> Curves:
     return {quantity: _over_seeds([tuple(np.array(own).T)]) for quantity, own in points.items()}
 
 
-def _over_seeds(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray]:
+def _over_seeds(parts: Sequence[tuple[np.ndarray, ...]]) -> Curve:
     every_step, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     steps, place = np.unique(every_step, return_inverse=True)
     known = np.isfinite(values)
-    sums = np.bincount(place[known], values[known], len(steps))
     counts = np.bincount(place[known], minlength=len(steps))
-    return _thinned(steps.astype(int), np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
+
+    def average(numbers: np.ndarray) -> np.ndarray:
+        sums = np.bincount(place[known], numbers[known], len(steps))
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+    middle = average(values)
+    return _thinned(Curve(steps.astype(int), middle, np.sqrt(average((values - middle[place]) ** 2))))
 
 
-def _thinned(steps: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _thinned(curve: Curve) -> Curve:
     """Each point is the mean of so many neighbours that there are at most MOST_POINTS, at the last one's step."""
-    size = -(-len(steps) // MOST_POINTS)
+    size = -(-len(curve.steps) // MOST_POINTS)
     if size <= 1:
-        return steps, values
-    blocks = [slice(first, first + size) for first in range(0, len(steps), size)]
-    return np.array([steps[block][-1] for block in blocks]), np.array([mean(values[block]) for block in blocks])
+        return curve
+    blocks = [slice(first, first + size) for first in range(0, len(curve.steps), size)]
+    steps = np.array([curve.steps[block][-1] for block in blocks])
+    return Curve(steps, *(np.array([mean(values[block]) for block in blocks]) for values in curve[1:]))

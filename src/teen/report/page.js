@@ -4,6 +4,7 @@
 const byId = (id) => document.getElementById(id);
 const live = document.body.dataset.live === "yes";
 const state = { mode: "mean", smooth: 0, hidden: new Set(), chosen: {}, at: "last", differing: false };
+const FIRST_SHOWN = { diagnostics: "bias_normalised_mean" };
 const charts = new Map();
 let data = JSON.parse(byId("data").textContent);
 
@@ -28,11 +29,15 @@ const add = (values, others, sign) => values.map((value, i) => (value === null ?
 const ofAll = (some, all) => (some < all ? `${some} of ${all}` : String(all));
 const across = (one, i) => (one.count[i] < one.seeds.length ? `, ${one.count[i]} of ${one.seeds.length} seeds` : "");
 
+function banded(one, more = () => "") {
+  const [mean, std] = [smoothed(one.mean, state.smooth), smoothed(one.std, state.smooth)];
+  const text = (i) => `${number(mean[i])} ± ${number(std[i], mean[i])}${more(i)}`;
+  return line(one.label, one.steps, one.mean, { low: add(mean, std, -1), high: add(mean, std, 1), text });
+}
+
 const CURVES = {
   mean(one) {
-    const [mean, std] = [smoothed(one.mean, state.smooth), smoothed(one.std, state.smooth)];
-    const text = (i) => `${number(mean[i])} ± ${number(std[i], mean[i])}${across(one, i)}`;
-    return [line(one.label, one.steps, one.mean, { low: add(mean, std, -1), high: add(mean, std, 1), text })];
+    return [banded(one, (i) => across(one, i))];
   },
   iqm(one) {
     const [iqm, low, high] = [one.iqm, one.low, one.high].map((list) => smoothed(list, state.smooth));
@@ -77,12 +82,45 @@ function showChosen(name) {
   const section = byId(name);
   const quantities = [...new Set(data.environments.flatMap((part) => Object.keys(part[name])))];
   section.hidden = !quantities.length;
-  if (!quantities.includes(state.chosen[name])) state.chosen[name] = quantities[0];
+  if (!quantities.includes(state.chosen[name])) {
+    state.chosen[name] = quantities.find((quantity) => quantity === FIRST_SHOWN[name]) ?? quantities[0];
+  }
   offer(section.querySelector("select"), quantities.map((quantity) => [quantity, quantity]), state.chosen[name]);
   for (const part of data.environments.filter((one) => Object.keys(one[name]).length)) {
     const shown = (part[name][state.chosen[name]] ?? []).filter(visible);
-    chart(name, part.env, "").show(shown.map((one) => line(one.label, one.steps, one.mean)), state.chosen[name]);
+    chart(name, part.env, "").show(shown.map((one) => banded(one)), state.chosen[name]);
   }
+}
+
+// Every quantity at each label's last diagnosis; a quantity's name shows it in the charts.
+function showLatest() {
+  const choose = (quantity) => {
+    const button = element("button", { type: "button", textContent: quantity });
+    button.addEventListener("click", () => {
+      state.chosen.diagnostics = quantity;
+      showChosen("diagnostics");
+    });
+    return element("th", { scope: "row" }, button);
+  };
+  const table = (part) => {
+    const all = Object.values(part.diagnostics).flat();
+    const labels = data.labels.filter((label) => all.some((one) => one.label === label));
+    const last = (label) => Math.max(...all.filter((one) => one.label === label).flatMap((one) => one.steps));
+    const head = labels.map((label) => element("th", { scope: "col" }, swatch(indexOf(label)), label,
+      element("div", { className: "sub", textContent: `step ${short(last(label))}` })));
+    const entry = (curves, label) => {
+      const one = curves.find((curve) => curve.label === label);
+      const i = one ? one.steps.indexOf(last(label)) : -1;
+      return i < 0 ? cell("") : spread(one.mean[i], one.std[i]);
+    };
+    const body = Object.entries(part.diagnostics).map(([quantity, curves]) => element("tr", {}, choose(quantity),
+      cell(data.meaning[quantity] ?? "", { className: "text" }), ...labels.map((label) => entry(curves, label))));
+    const rows = [element("thead", {}, element("tr", {}, element("td"), element("td"), ...head)),
+      element("tbody", {}, ...body)];
+    return element("div", {}, element("h3", { textContent: part.env }), element("table", {}, ...rows));
+  };
+  const parts = data.environments.filter((part) => Object.keys(part.diagnostics).length);
+  byId("diagnostics").querySelector(".tables").replaceChildren(...parts.map(table));
 }
 
 const cell = (text, properties = {}) => element("td", { textContent: text, ...properties });
@@ -272,6 +310,7 @@ function showAll() {
   showCharts();
   showSteps();
   showTables();
+  showLatest();
   showConfiguration();
   showFiles();
 }

@@ -11,7 +11,7 @@ LIVE_SECONDS = 3.0  # between a live page's questions to its server
 
 
 def render(data: dict[str, Any], live: bool = False, seconds: float = LIVE_SECONDS) -> str:
-    page = _text("page.html")
+    page = text("page.html")
     parts = {
         "policy": html.escape(policy(live)),
         "style": style(),
@@ -20,37 +20,38 @@ def render(data: dict[str, Any], live: bool = False, seconds: float = LIVE_SECON
         "seconds": f"{seconds:g}",
         "data": embedded(data),  # last, so that nothing in it is taken for a place to fill
     }
-    for name, text in parts.items():
-        page = page.replace("{{" + name + "}}", text, 1)
+    for name, filling in parts.items():
+        page = page.replace("{{" + name + "}}", filling, 1)
     return page
 
 
 def embedded(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in, whatever names and settings hold."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))  # in ASCII: U+2028 and the like are escaped too
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    raw = json.dumps(data, allow_nan=False, separators=(",", ":"))  # in ASCII: U+2028 and the like are escaped too
+    return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def policy(live: bool) -> str:
-    """The browser runs this script and this style alone, and asks nobody for anything but the page's own server."""
+    """The browser runs our scripts and our style alone, and asks nobody for anything but the page's own server."""
     server = "'self'" if live else "'none'"
+    scripts = " ".join(map(_digest, [script(), text("listing.js")] if live else [script()]))
     return (
-        f"default-src 'none'; script-src {_digest(script())}; style-src {_digest(style())}; img-src data:; "
+        f"default-src 'none'; script-src {scripts}; style-src {_digest(style())}; img-src data:; "
         f"connect-src {server}; form-action {server}; base-uri 'none'"
     )
 
 
 def style() -> str:
-    return _text("page.css")
+    return text("page.css")
 
 
 def script() -> str:
-    return _text("chart.js") + _text("page.js")
+    return text("chart.js") + text("page.js")
 
 
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _digest(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")

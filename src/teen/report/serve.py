@@ -63,7 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         names = parse_qs(address.query).get("name", [])
         try:
             if address.path == "/":
-                return self._send(listing.render(self.server.library.entries(), str(self.server.folder)), HTML)
+                entries = self.server.library.entries()
+                return self._send(listing.render(entries, str(self.server.folder), self.server.seconds), HTML)
             if address.path in ("/run", "/compare") and names:
                 return self._page(names)
             if address.path == "/data" and names:

@@ -92,11 +92,18 @@ def _tables(data: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield (
             name,
             [
-                {"env": part["env"], "label": curve["label"], "quantity": quantity, "step": step, "mean": value}
+                {
+                    "env": part["env"],
+                    "label": curve["label"],
+                    "quantity": quantity,
+                    "step": step,
+                    "mean": mean,
+                    "std": std,
+                }
                 for part in data["environments"]
                 for quantity, curves in part[name].items()
                 for curve in curves
-                for step, value in zip(curve["steps"], curve["mean"], strict=True)
+                for step, mean, std in zip(curve["steps"], curve["mean"], curve["std"], strict=True)
             ],
         )
 
