@@ -88,7 +88,6 @@ class Algorithm(NamedTuple):
     policy: Callable[[PyTree, PyTree, Array], Array]  # agent, memo, obs -> action without noise
     members: Callable[[PyTree, Array], Array] | None  # agent, (member, obs) -> (member, action)
     value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> q
-    insight: Insight
-
     extras: tuple[tuple[str, int], ...]  # (name, width) of what `act` hands to the replay
     size: int  # number of members; 1 for a single policy
+    insight: Insight | None = None  # without it, there are no diagnostics

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from . import algos, checkpoint, config, engine, envs, rundir
 from .agent import Agent
+from .algos import insight
 from .checkpoint import Checkpoints
 from .config import Job
 from .errors import StorageFault, UserError
@@ -175,6 +176,7 @@ def _diagnosis(job: Job, algo: Algorithm) -> Diagnosis:
     from .analysis.diagnose import diagnose  # brings SciPy: not before it is needed
     from .analysis.visits import frozen_normaliser
 
+    insight.of(algo)  # says now, not in the middle of training, that there is none
     lanes, episodes = len(job.lane_seeds), job.run.diagnose_episodes
     pool = envs.make(job.run.env, copies_needed(algo, lanes, episodes), job.run.backend, job.run.action_repeat)
 

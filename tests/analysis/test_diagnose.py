@@ -1,6 +1,8 @@
 """Every algorithm, with tiny networks on a point mass: the right rows, finite, and the same twice."""
 
 import csv
+import sys
+import types
 from pathlib import Path
 
 import jax
@@ -10,11 +12,13 @@ import pytest
 
 import teen
 from teen import algos, config, envs, rundir
+from teen.algos import td3
 from teen.analysis import analyze
 from teen.analysis.diagnose import diagnose
 from teen.analysis.quantities import MEANING
 from teen.analysis.rollouts import Scene
 from teen.analysis.visits import frozen_normaliser, visit
+from teen.errors import UserError
 from teen.evaluate import Abandoned
 from teen.settings import replace
 
@@ -185,3 +189,18 @@ def test_the_command(run, capsys):
     (run / "diagnostics.csv").write_text("something else\n")
     with pytest.raises(teen.UserError, match=r"diagnostics.csv is damaged: its first line is not seed,step"):
         analyze.command([str(run), "--episodes", "2"])
+
+
+def test_an_algorithm_without_insight_trains_and_is_not_diagnosed(tmp_path, monkeypatch):
+    plain = types.ModuleType("tests.plain_td3")
+    plain.Config, plain.hyper = td3.Config, td3.hyper
+    plain.make = lambda cfg: td3.make(cfg)._replace(insight=None)
+    monkeypatch.setitem(sys.modules, "tests.plain_td3", plain)
+    small = {"seeds": 1, "steps": 20, "warmup": 20, "eval_every": 20, "eval_episodes": 1, "width": 8, "show": False}
+    for case in ({}, {"normalise_obs": True}):
+        out = tmp_path / f"run{len(case)}"
+        with pytest.raises(UserError, match="give its Algorithm an `insight`"):
+            teen.train("tests.plain_td3", TASK, **small, **case, diagnose_every=20, out=tmp_path / "diagnosed")
+        teen.train("tests.plain_td3", TASK, **small, **case, out=out)
+        with pytest.raises(UserError, match="give its Algorithm an `insight`"):
+            analyze.analyze(out)

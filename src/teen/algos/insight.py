@@ -5,8 +5,15 @@ from collections.abc import Callable
 import jax
 from jax import Array
 
-from ..spec import Insight, PyTree
+from ..errors import UserError
+from ..spec import Algorithm, Insight, PyTree
 from .base import Base
+
+
+def of(algo: Algorithm) -> Insight:
+    if algo.insight is None:
+        raise UserError("this algorithm has no diagnostics: give its Algorithm an `insight` (docs/extending.md)")
+    return algo.insight
 
 
 def alone(learner: Base) -> Insight:

@@ -89,5 +89,5 @@ def normalise(algo: Algorithm) -> Algorithm:
         policy=lambda agent, memo, obs: algo.policy(agent.inner, memo, one(agent.statistics, obs)),
         members=each_member if algo.members else None,
         value=lambda agent, obs, action: algo.value(agent.inner, normalised(agent.statistics, obs), action),
-        insight=inside(algo.insight, lambda agent, obs: normalised(agent.statistics, obs)),
+        insight=inside(algo.insight, lambda agent, obs: normalised(agent.statistics, obs)) if algo.insight else None,
     )

@@ -15,9 +15,8 @@ from jax import Array, random
 from .. import nets, ops
 from ..settings import per_lane, setting
 from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from . import sac, td3, teen
+from . import insight, sac, td3, teen
 from .base import Losses, lane_numbers, named
-from .insight import inside
 from .normalise import Statistics, merged, normalised
 
 
@@ -128,7 +127,7 @@ def make(cfg: Config) -> Algorithm:
 
     def learnt_reward(agent: Agent, reward: Array, next_obs: Array) -> Array:
         """At the present novelty of the states."""
-        own = inner.insight.reward(agent.inner, reward, next_obs)
+        own = insight.of(inner).reward(agent.inner, reward, next_obs)
         return own + agent.beta * intrinsic_reward(agent.novelty, next_obs)
 
     return inner._replace(
@@ -140,5 +139,5 @@ def make(cfg: Config) -> Algorithm:
         policy=lambda agent, memo, obs: inner.policy(agent.inner, memo, obs),
         members=each_member if inner.members else None,
         value=lambda agent, obs, action: inner.value(agent.inner, obs, action),
-        insight=inside(inner.insight, lambda agent, obs: obs)._replace(reward=learnt_reward),
+        insight=insight.inside(insight.of(inner), lambda agent, obs: obs)._replace(reward=learnt_reward),
     )

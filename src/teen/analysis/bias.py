@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algos import insight
 from ..spec import Algorithm, PyTree
 from .plays import following, mixing
 from .rollouts import Scene, Trajectory, play
@@ -46,13 +47,13 @@ def measure(scene: Scene, episodes: int, reward_scale: float = 1.0, mixture: boo
 
 def of(algo: Algorithm, agent: PyTree, episodes: list[Trajectory], reward_scale: float = 1.0) -> Bias | None:
     """Of one lane's critics on these episodes."""
-    gamma = float(algo.insight.discount(agent))
+    gamma = float(insight.of(algo).discount(agent))
     values, returns = [], []
     for t in episodes:
         kept = countable(len(t.reward), t.terminated, gamma)
         if kept:
             scaled = np.asarray(t.reward * reward_scale, np.float32)
-            reward = in_chunks(algo.insight.reward, agent, scaled, t.next_obs)
+            reward = in_chunks(insight.of(algo).reward, agent, scaled, t.next_obs)
             returns.append(discounted(reward, t.bonus, gamma)[:kept])
             values.append(in_chunks(algo.value, agent, t.obs[:kept], t.action[:kept]))
     return summary(np.concatenate(values), np.concatenate(returns)) if values else None

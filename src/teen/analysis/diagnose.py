@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ..algos import insight
 from ..envs import Envs
 from ..spec import Algorithm, PyTree
 from . import bias, members
@@ -60,7 +61,7 @@ def examine(
         agent = scene.agent(lane)
         quantities = [row for name, kind in kinds.items() for row in _bias_rows(name, kind[lane])]
         quantities += _entropy_rows(own, normaliser)
-        known = members.recognition(algo, agent, own) if together and algo.insight.recognise else None
+        known = members.recognition(algo, agent, own) if together and insight.of(algo).recognise else None
         if known:
             quantities += [("discriminator_bound", known.bound), ("discriminator_accuracy", known.accuracy())]
         if together:

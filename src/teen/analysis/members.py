@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, vmap
 
+from ..algos import insight
 from ..spec import Algorithm, PyTree
 from .plays import Play, mean_action, member_alone, proposals
 from .rollouts import Scene, play
@@ -65,10 +66,11 @@ def returns(scene: Scene, episodes: int) -> list[Returns | None]:
 
 
 def recognition(algo: Algorithm, agent: PyTree, visits: Visits) -> Recognition:
-    assert algo.insight.recognise
+    recognise = insight.of(algo).recognise
+    assert recognise
     size, count, _ = visits.obs.shape
     obs, action = visits.obs.reshape(size * count, -1), visits.action.reshape(size * count, -1)
-    log_q = in_chunks(algo.insight.recognise, agent, obs, action).reshape(size, count, size)
+    log_q = in_chunks(recognise, agent, obs, action).reshape(size, count, size)
     guesses = log_q.argmax(2)
     confusion = np.stack([np.bincount(own, minlength=size) / count for own in guesses])
     own_log_q = np.stack([log_q[z, :, z] for z in range(size)])

@@ -6,6 +6,7 @@ from functools import cache
 import jax.numpy as jnp
 from jax import Array, random
 
+from ..algos import insight
 from ..spec import Algorithm, PyTree, Spec
 
 # agent, who, obs, key -> action, bonus. `who` is a member's number, or the memo of an episode.
@@ -17,7 +18,7 @@ def following(algo: Algorithm, spec: Spec) -> Play:
     """A member's policy as its critic sees it: sampled where the algorithm is soft, else without noise."""
 
     def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return algo.insight.follow(agent, member, obs, algo.draw_act(key, spec))
+        return insight.of(algo).follow(agent, member, obs, algo.draw_act(key, spec))
 
     return play
 
@@ -29,7 +30,7 @@ def mixing(algo: Algorithm, spec: Spec) -> Play:
     def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
         member_key, noise_key = random.split(key)
         drawn = random.randint(member_key, (), 0, algo.size)
-        return algo.insight.follow(agent, drawn, obs, algo.draw_act(noise_key, spec))
+        return insight.of(algo).follow(agent, drawn, obs, algo.draw_act(noise_key, spec))
 
     return play
 
@@ -39,7 +40,7 @@ def exploring(algo: Algorithm, spec: Spec) -> Play:
     """One member by itself, with its exploration noise."""
 
     def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return algo.insight.explore(agent, member, obs, algo.draw_act(key, spec)), jnp.zeros(())
+        return insight.of(algo).explore(agent, member, obs, algo.draw_act(key, spec)), jnp.zeros(())
 
     return play
 
