@@ -69,6 +69,15 @@ def test_tables_say_what_the_runs_did(report):
     assert len(rows(report / "data/seeds.csv")) == 2 * 2 * 3 * 10
 
 
+def test_scores_are_given_at_the_steps_asked_for_too(tmp_path):
+    write_run(tmp_path / "run")
+    out = tmp_path / "out"
+    assert command_report([str(tmp_path / "run"), "--out", str(out), "--steps", "20000,70000"]) == 0
+    scores = {int(row["step"]): row for row in rows(out / "data/scores.csv")}
+    assert list(scores) == [20_000, 70_000, 100_000]
+    assert float(scores[20_000]["best_mean"]) == score(1, 20_000, 1)
+
+
 def test_the_same_runs_give_the_same_files(tmp_path):
     runs = [reading.read(write_run(tmp_path / "a", evaluations=3))]
     write(runs, tmp_path / "one")
@@ -117,6 +126,8 @@ def test_an_earlier_report_cannot_name_files_outside(tmp_path):
         (["empty", "--out", "new"], "holds no run"),
         (["missing", "--out", "new"], "is not a folder"),
         (["fine", "--out", "file/new"], "cannot be written"),
+        (["fine", "--out", "new", "--steps", "999999"], "no run has a score at step 999999"),
+        (["fine", "--out", "new", "--steps", "soon"], "names no steps"),
         (["fine"], "--out"),
     ],
 )

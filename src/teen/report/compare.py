@@ -37,8 +37,10 @@ class Scores(NamedTuple):
     missing: int  # seeds that began and have no score
 
 
-def compare(runs: Sequence[Run], steps: Sequence[int] | None = None, reference: str | None = None) -> Comparison:
-    """At these steps; otherwise where the runs of an environment end together, and at the milestones they reach.
+def compare(
+    runs: Sequence[Run], steps: Sequence[int] | None = None, reference: str | None = None, also: Sequence[int] = ()
+) -> Comparison:
+    """At these steps; otherwise where the runs of an environment end together, at milestones they reach, and `also`.
 
     ± is the standard deviation over seeds (of the sample itself, as NumPy has it). The IQM is of the seeds' means
     over the last evaluations.
@@ -55,18 +57,18 @@ def compare(runs: Sequence[Run], steps: Sequence[int] | None = None, reference: 
     found = Comparison(reference, [], [], [], notes)
     steps = sorted(set(steps or ()))
     for env, own in pools.items():
-        for step in steps or _telling_steps([run for members in own.values() for run in members]):
+        for step in steps or _telling_steps([run for members in own.values() for run in members], also):
             at = scores_at(own, step)
             found.scores.extend(_score_row(env, step, label, scores) for label, scores in at.items())
             found.improvement.extend(_improvement_rows(env, step, {label: {env: s.last} for label, s in at.items()}))
-    for step in (steps or _telling_steps(begun)) if len(pools) > 1 else ():
+    for step in (steps or _telling_steps(begun, also)) if len(pools) > 1 else ():
         tasks: dict[str, dict[str, np.ndarray]] = {label: {} for label in labels}
         for env, own in pools.items():
             for label, scores in scores_at(own, step).items():
                 tasks[label][env] = scores.last
         found.improvement.extend(_improvement_rows(ALL, step, tasks))
         found.normalised.extend(_normalised_rows(step, tasks, reference, notes))
-    for step in steps:
+    for step in (*steps, *also):
         if not any(row["step"] == step for row in found.scores):
             first, last = min(run.steps[0] for run in begun), max(run.steps[-1] for run in begun)
             raise UserError(f"no run has a score at step {step}: they were evaluated from {first} to {last}")
@@ -91,9 +93,9 @@ def _seeds(run: Run) -> set[int]:
     return {*run.seeds, *(seed for seed in (asked if isinstance(asked, list) else ()) if type(seed) is int)}
 
 
-def _telling_steps(runs: Sequence[Run]) -> list[int]:
+def _telling_steps(runs: Sequence[Run], also: Sequence[int]) -> list[int]:
     ends = [int(run.steps[-1]) for run in runs]
-    return sorted({min(ends), *(step for step in MILESTONES if step <= max(ends))})
+    return sorted({min(ends), *(step for step in (*MILESTONES, *also) if step <= max(ends))})
 
 
 def scores_at(labels: Mapping[str, Sequence[Run]], step: int) -> dict[str, Scores]:
@@ -278,7 +280,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--csv", type=Path, help="write scores there, and the rest beside it")
     parser.add_argument("--reference", help="the label that is 1 where environments are put together (default td3)")
     flags = parser.parse_args(arguments)
-    steps = None if flags.steps is None else _steps(flags.steps)
+    steps = None if flags.steps is None else parse_steps(flags.steps)
     comparison = compare([reading.read(path) for path in reading.find(flags.runs)], steps, flags.reference)
     print_tables(comparison)
     for note in comparison.notes:
@@ -291,7 +293,7 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def _steps(text: str) -> list[int]:
+def parse_steps(text: str) -> list[int]:
     try:
         steps = [int(part) for part in text.split(",")]
     except ValueError:

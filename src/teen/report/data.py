@@ -15,13 +15,14 @@ from .compare import Comparison, compare, pooled
 DIGITS = 7  # significant ones, of computed numbers
 
 
-def collect(runs: Sequence[Run]) -> dict[str, Any]:
-    """Environments in the order in which they come, each with its curves, members and metrics; and tables over all.
+def collect(runs: Sequence[Run], steps: Sequence[int] = ()) -> dict[str, Any]:
+    """Environments in the order in which they come, each with its curves, members and metrics; and tables over all, at
+    these steps among others.
 
     Runs without an evaluation are named in the notes and left out of the rest.
     """
     begun = [_finite(run) for run in runs if run.steps.size]
-    found = compare(begun) if begun else Comparison("", [], [], [], [])
+    found = compare(begun, also=steps) if begun else Comparison("", [], [], [], [])
     pools = pooled(begun)
     names = dict(zip((run.path for run in runs), _names(runs), strict=True))
     labels = {run.path: label for own in pools.values() for label, several in own.items() for run in several}

@@ -12,13 +12,15 @@ from ..analysis import runs as reading
 from ..analysis.runs import Run
 from ..errors import UserError
 from . import page
+from .compare import parse_steps
 from .data import collect
 
 SUMMARY = "data/report.json"  # all that the page shows; it also marks a folder as a report's
 
 
-def write(runs: Sequence[Run], out: Path) -> Path:
-    """The report of these runs in `out`, in place of an earlier one. Returns the page.
+def write(runs: Sequence[Run], out: Path, steps: Sequence[int] = ()) -> Path:
+    """The report of these runs in `out`, in place of an earlier one, with scores at these steps among others. Returns
+    the page.
 
     Every file is written beside its name and renamed, so that a reader never meets half of one. The summary comes
     first: a report that was cut can be written again.
@@ -26,7 +28,7 @@ def write(runs: Sequence[Run], out: Path) -> Path:
     from . import figures  # matplotlib takes a second to import: not before it is needed
 
     earlier = _earlier(out)
-    data = collect(runs)
+    data = collect(runs, steps)
     if not data["environments"]:
         raise UserError("no run has an evaluation yet: there is nothing to report")
     pictures = [(f"figures/{name}", content) for name, content in figures.draw(data)]
@@ -126,6 +128,12 @@ def command_report(arguments: list[str]) -> int:
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a run directory, or a folder of them")
     parser.add_argument("--out", type=Path, required=True, help="the report's folder: new, empty, or an earlier report")
+    parser.add_argument(
+        "--steps",
+        metavar="INT[,INT...]",
+        help="scores at these steps too (in any case: where the runs end together, 300k, 500k and 1M)",
+    )
     flags = parser.parse_args(arguments)
-    print(write([reading.read(path) for path in reading.find(flags.runs)], flags.out))
+    steps = [] if flags.steps is None else parse_steps(flags.steps)
+    print(write([reading.read(path) for path in reading.find(flags.runs)], flags.out, steps))
     return 0
