@@ -38,7 +38,8 @@ def _table(found: Sequence[Program], speeds: estimate.Speeds) -> Table:
     for column in ("run", "lanes", "steps", "state", "left"):
         table.add_column(column, justify="left" if column in ("run", "state") else "right", overflow="fold")
     for program in found:
-        state = f"cut at {program.reached:,}" if program.state == "cut" else program.state
+        cut = f"cut at {program.reached:,}" if program.resumable else "no checkpoint: begins again"
+        state = cut if program.state == "cut" else program.state
         known = program.left and estimate.kind(program) in speeds
         left = estimate.words(estimate.left([program], speeds)) if known else "?" if program.left else ""
         table.add_row(program.folder.name, str(program.lanes), f"{program.steps:,}", state, left)

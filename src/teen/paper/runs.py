@@ -125,8 +125,8 @@ def _train(program: Program, out: Path) -> training.Outcome:
 
 
 def _set_aside(folder: Path, to: Path) -> None:
-    """It was cut before its first checkpoint: nothing can go on from there, and nothing is thrown away."""
+    """It has no checkpoint: nothing can go on from there, and nothing is thrown away."""
     to.mkdir(exist_ok=True)
     free = next(p for k in range(1, 10**9) if not (p := to / f"{folder.name}-{k}").exists())
     shutil.move(folder, free)
-    print(f"it was cut before its first checkpoint and begins again; what there was is in {free}", flush=True)
+    print(f"it has no checkpoint to go on from and begins again; what there was is in {free}", flush=True)
