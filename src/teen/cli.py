@@ -35,7 +35,7 @@ SIGNALLED = 128  # plus the signal's number, as a shell reports it: 130 after Ct
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.endswith("expected one argument"):  # argparse takes -1,-2 for a flag
-            message += "; one that begins with a minus follows an equals sign: --flag=-1,-2"
+            message += "; a list that begins with a minus is written --flag=-1,-2"
         raise UserError(f"{message} (see {self.prog} --help)")
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,12 +33,10 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         while True:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not _taken(handle):
                 holder = os.read(handle, 32).decode(errors="replace").strip()
                 os.close(handle)
-                raise UserError(f"{folder} is in use by process {holder}: it trains there") from None
+                raise UserError(f"{folder} is in use by process {holder}: it trains there")
             if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
                 break
             os.close(handle)  # its last holder has removed it meanwhile: this was nobody's file any more
@@ -55,3 +54,15 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         os.close(handle)
+
+
+def _taken(handle: int) -> bool:
+    """Asks a few times: `holder` in another process has the lock for a moment, too."""
+    for _ in range(5):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False

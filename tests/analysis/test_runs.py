@@ -189,6 +189,12 @@ def test_labels_say_what_differs():
     assert runs.labels(both) == ["teen n=10 alpha=0.2", "teen n=5 alpha=0"]
 
 
+def test_a_setting_that_older_runs_do_not_name_has_its_old_value():
+    old, same, other = ({"algo": "sac", **own} for own in ({}, {"target_entropy": -1.0}, {"target_entropy": -0.5}))
+    assert runs.labels([named(**old), named(**same)]) == ["sac", "sac"]
+    assert runs.labels([named(**old), named(**other)]) == ["sac", "sac target_entropy=-0.5"]
+
+
 def test_labels_are_silent_on_what_does_not_change_learning():
     ran = [
         {"seeds": [0], "steps": 10, "backend": "gym", "replay": "host", "checkpoint_every": 0},

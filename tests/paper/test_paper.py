@@ -6,7 +6,10 @@ from teen.errors import UserError
 from teen.paper import estimate
 from teen.paper.command import command
 from teen.paper.experiments import EXPERIMENTS
+from teen.paper.runs import programs
 from teen.paper.scale import Scale
+
+from .synthetic import write
 
 NAMES = [
     *("table1", "table2", "claims", "curves-mujoco", "curves-dmc", "ablation-n", "ablation-m", "ablation-alpha"),
@@ -46,12 +49,26 @@ def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, cap
     assert not (tmp_path / "runs").exists()
 
 
+def test_the_plan_tells_what_goes_on_from_what_begins_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(estimate, "measure", lambda program: 0.001)
+    scale = Scale(seeds=(0, 1))
+    first, second, *_ = programs([entry.need for entry in EXPERIMENTS["table1"].entries(scale)], tmp_path)
+    write(first, 1.0, until=300_000, checkpoint=275_000)
+    write(second, 1.0, until=300_000)
+    assert command(["table1", "--out", str(tmp_path), "--seeds", "2"]) == 0
+    text = capsys.readouterr().out
+    assert "cut at 275,000" in text
+    assert "no checkpoint: begins again" in text
+
+
 def test_what_is_there_can_be_drawn_without_training(tmp_path, capsys):
     assert command(["table1", "--out", str(tmp_path), "--draw"]) == 0
     assert "24 of 24 entries lack something" in capsys.readouterr().out
     page = (tmp_path / "table1" / "table1.md").read_text()
     assert "| TEEN | – (10139 ± 623) |" in page
     assert not (tmp_path / "runs").exists()
+    with pytest.raises(UserError, match="which experiments"):
+        command(["--draw"])
     with pytest.raises(UserError, match="not allowed with"):
         command(["table1", "--run", "--draw"])
 

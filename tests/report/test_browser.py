@@ -288,6 +288,10 @@ def test_the_list_of_runs_renews_itself_and_keeps_what_was_ticked(tab, tmp_path)
         assert not tab.get_by_label("compare other").is_checked()
         assert tab.evaluate("document.activeElement.value") == "run"
         server.shutdown()
+    tab.locator("#note", has_text="The server does not answer").wait_for()
+    assert tab.get_by_label("compare run").is_checked()
+    tab.goto("about:blank")
+    tab.wrong.clear()  # the browser told of it, too
 
 
 def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_path):

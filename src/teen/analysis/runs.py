@@ -24,6 +24,8 @@ NOT_LEARNED_WITH = (  # where and how long a run ran, and what it writes down
     *("checkpoint_every", "env_timeout", "on_nan", "replay"),
 )
 
+ADDED_LATER = {"target_entropy": -1.0}  # settings that older runs do not name, and what they had
+
 
 class Run(NamedTuple):
     """One variant's folder: all its seeds."""
@@ -116,7 +118,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
 def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
     """The settings that do not have one value throughout. An older run may lack some."""
     names = {name for own in settings for name in own if name not in NOT_LEARNED_WITH}
-    values = {name: [own[name] for own in settings if name in own] for name in names}
+    known = [{**{name: ADDED_LATER[name] for name in names & ADDED_LATER.keys()}, **own} for own in settings]
+    values = {name: [own[name] for own in known if name in own] for name in names}
     return {name for name, found in values.items() if any(value != found[0] for value in found)}
 
 

@@ -18,7 +18,7 @@ def command(arguments: list[str]) -> int:
     parser = Parser(
         prog="teen paper",
         allow_abbrev=False,
-        description="The paper's experiments. Without --run: what they need, what is there, how long the rest takes.",
+        description="The paper's experiments. Without --run and --draw: what they need, have, and cost.",
     )
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, or all (default: list them)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of runs and results (default {OUT})")
@@ -35,6 +35,8 @@ def command(arguments: list[str]) -> int:
         flags.seeds = config.parse_seeds(flags.seeds)
     from . import experiments
 
+    if not flags.experiments and (flags.run or flags.draw):
+        raise UserError("which experiments? Name some, or all; `teen paper` lists them")
     if not flags.experiments:
         for name, experiment in experiments.EXPERIMENTS.items():
             print(f"{name:<15} {experiment.title}")

@@ -1,11 +1,15 @@
 "use strict";
 // Asks for the list anew every few seconds. What is ticked stays ticked, and what has the focus keeps it.
 
+const note = document.getElementById("note");
+
 async function renew() {
   const answer = await fetch("/", { cache: "no-store" });
-  if (!answer.ok) return;
+  if (!answer.ok) throw new Error(answer.statusText);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const [old, fresh] = [document, page].map((one) => one.getElementById("runs"));
+  const whole = [document, page].map((one) => one.getElementById("runs"));
+  const rows = whole.map((one) => one.querySelector("tbody"));
+  const [old, fresh] = rows[0] && rows[1] ? rows : whole; // the rows alone, so that a scrolled table stays where it is
   if (old.innerHTML === fresh.innerHTML) return;
   const boxes = (list) => [...list.querySelectorAll("input")];
   const ticked = new Set(boxes(old).filter((box) => box.checked).map((box) => box.value));
@@ -17,9 +21,17 @@ async function renew() {
 }
 
 async function follow() {
+  let seen = new Date();
   for (;;) {
     await new Promise((resume) => setTimeout(resume, Number(document.body.dataset.seconds) * 1000));
-    await renew().catch(() => {}); // the server is gone: what it said last stays
+    try {
+      await renew();
+      seen = new Date();
+      note.hidden = true;
+    } catch {
+      note.textContent = `The server does not answer. This is what it said at ${seen.toLocaleTimeString("en-GB")}.`;
+      note.hidden = false;
+    }
   }
 }
 

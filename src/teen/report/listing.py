@@ -27,6 +27,7 @@ def render(entries: Sequence[Entry], folder: str, seconds: float = page.LIVE_SEC
 </head>
 <body data-seconds="{seconds:g}">
 <header><div><h1>Runs</h1><p>{escape(folder)}</p></div></header>
+<p id="note" role="status" hidden></p>
 <main id="runs">{form if entries else "<p>There is no run here yet.</p>"}</main>
 <script>{page.text("listing.js")}</script>
 </body>

@@ -58,7 +58,9 @@ def _over_seeds(parts: Sequence[tuple[np.ndarray, ...]]) -> Curve:
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
     middle = average(values)
-    return _thinned(Curve(steps.astype(int), middle, np.sqrt(average((values - middle[place]) ** 2))))
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss may have run away
+        std = np.sqrt(average((values - middle[place]) ** 2))
+    return _thinned(Curve(steps.astype(int), middle, std))
 
 
 def _thinned(curve: Curve) -> Curve:

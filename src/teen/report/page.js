@@ -114,7 +114,7 @@ function showLatest() {
       return i < 0 ? cell("") : spread(one.mean[i], one.std[i]);
     };
     const body = Object.entries(part.diagnostics).map(([quantity, curves]) => element("tr", {}, choose(quantity),
-      cell(data.meaning[quantity] ?? "", { className: "text" }), ...labels.map((label) => entry(curves, label))));
+      cell(Object.hasOwn(data.meaning, quantity) ? data.meaning[quantity] : "", { className: "text" }), ...labels.map((label) => entry(curves, label))));
     const rows = [element("thead", {}, element("tr", {}, element("td"), element("td"), ...head)),
       element("tbody", {}, ...body)];
     return element("div", {}, element("h3", { textContent: part.env }), element("table", {}, ...rows));
