@@ -43,6 +43,7 @@ ALLOWED = {
         *("acting", "collect", "learning", "nets", "program", "record", "replay", "envs", "errors", "evaluate", "spec"),
     ),
     "lock.py": ("errors",),
+    "loading.py": ("agent", "algos", "checkpoint", "config", "envs", "errors", "record"),
     "analysis": (
         "agent",
         "algos",
@@ -51,6 +52,7 @@ ALLOWED = {
         "envs",
         "errors",
         "evaluate",
+        "loading",
         "ops",
         "settings",
         "spec",
@@ -67,6 +69,7 @@ ALLOWED = {
             "engine",
             "envs",
             "errors",
+            "loading",
             "lock",
             "paper",
             "report",

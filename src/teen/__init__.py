@@ -2,8 +2,9 @@
 
 __version__ = "0.1.0"
 
-from .agent import Agent, load
+from .agent import Agent
 from .errors import UserError
+from .loading import load
 from .training import resume, train
 
 __all__ = ["Agent", "UserError", "__version__", "load", "resume", "train"]

@@ -97,20 +97,29 @@ class Agent:
         return [row._replace(step=self.step) for lane in rows for row in lane]
 
 
-def load(path: str | Path) -> Agent:
-    """The agent of a run directory. Files are checked against what the config says they hold."""
-    folder = Path(path) / "agent"
-    if not (Path(path) / "config.toml").is_file():
-        inside = sorted(p.parent.name for p in Path(path).glob("*/config.toml"))
-        hint = f"; it holds the runs {', '.join(inside)}" if inside else ""
-        raise UserError(f"{path} is not a run directory: there is no config.toml in it{hint}")
+def saved_step(folder: Path) -> int | None:
+    """Of the agent there; None where there is none. A damaged one is no reason to take another."""
     try:
-        if (folder / "agent.json").stat().st_size > LARGEST_CARD:
-            raise ValueError("agent.json is absurdly large")
-        card = json.loads((folder / "agent.json").read_text())
+        return int(_card(folder)["step"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, OverflowError) as error:
+        raise UserError(f"the agent in {folder} is damaged: {error}") from None
+
+
+def _card(folder: Path) -> Any:
+    if (folder / "agent.json").stat().st_size > LARGEST_CARD:
+        raise ValueError("agent.json is absurdly large")
+    return json.loads((folder / "agent.json").read_text())
+
+
+def read(folder: Path) -> Agent:
+    """What `save` wrote, checked against what it says of itself."""
+    try:
+        card = _card(folder)
         arrays = safetensors.numpy.load_file(folder / "weights.safetensors")
     except FileNotFoundError as error:
-        raise UserError(f"{path} holds no agent yet: {error.filename} is missing") from None
+        raise UserError(f"{folder.parent} holds no agent yet: {error.filename} is missing") from None
     except (OSError, ValueError, RecursionError, SafetensorError) as error:
         raise UserError(f"the agent in {folder} is damaged: {error}") from None
     try:

@@ -144,22 +144,32 @@ class Checkpoints:
             reached("pruned one")
 
 
-def newest(folder: Path) -> Found:
-    """The newest checkpoint that is whole. A UserError says what is wrong with all of them."""
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    steps = sorted((int(m[1]) for name in names if (m := re.fullmatch(r"step-(\d{12})", name))), reverse=True)
+def latest(folder: Path) -> int | None:
+    """The step of the newest checkpoint, whole or not."""
+    return max(_steps(folder), default=None)
+
+
+def newest(folder: Path, rows: bool = True) -> Found:
+    """The newest checkpoint that is whole; without `rows`, the replay's may be damaged. A UserError says what is wrong
+    with all of them."""
+    steps = sorted(_steps(folder), reverse=True)
     if not steps:
         raise UserError(f"there is no checkpoint in {folder}")
     problems: list[str] = []
     for step in steps:
         try:
-            return _read(folder, step, problems)
+            return _read(folder, step, problems, rows)
         except (Damaged, OSError) as error:
             problems.append(f"{_name(step)}: {error}")
     raise UserError(f"no checkpoint in {folder} is whole; " + "; ".join(problems))
 
 
-def _read(folder: Path, step: int, problems: list[str]) -> Found:
+def _steps(folder: Path) -> list[int]:
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return [int(m[1]) for name in names if (m := re.fullmatch(r"step-(\d{12})", name))]
+
+
+def _read(folder: Path, step: int, problems: list[str], rows: bool) -> Found:
     own = folder / _name(step)
     content = _content(own / MANIFEST)
     if content.get("step") != step:
@@ -178,7 +188,7 @@ def _read(folder: Path, step: int, problems: list[str]) -> Found:
         facts = content["facts"]
     except (KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"{MANIFEST} lacks or garbles {error}") from None
-    for segment in segments:
+    for segment in segments if rows else ():
         _check(folder / segment.name, segment.bytes, segment.sha256)
     state = _check(own / STATE, bytes_, sha256, keep=True)
     return Found(step, Record(_parse(state, STATE), facts), segments, folder, problems)

@@ -142,7 +142,7 @@ def evaluate(arguments: list[str]) -> int:
     flags = parser.parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
-    from .agent import load
+    from .loading import load
 
     agent = load(flags.run)
     episodes = agent.evaluate(flags.episodes, flags.seed, flags.members)

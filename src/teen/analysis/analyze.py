@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 from .. import envs
-from ..agent import load
 from ..errors import UserError
 from ..evaluate import copies_needed
+from ..loading import load
 from ..stepwise import replace_step
 from . import runs
 from .diagnose import Findings, examine

@@ -67,8 +67,8 @@ def diagnostics(trained: Sequence[Trained], episodes: int) -> list[Row]:
 
 def _measured(run: Path, episodes: int) -> list[dict[str, str]]:
     """The rows of the saved agent's step."""
-    from ..agent import load
     from ..analysis.analyze import analyze
+    from ..loading import load
 
     step = load(run).step
     rows = _of_step(run / "diagnostics.csv", step)

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..agent import Agent, load
+from ..agent import Agent
 from ..analysis import region
+from ..loading import load
 from .draw import UNKNOWN, Page, Picture, Table
 from .scale import Scale
 from .store import Trained
