@@ -90,7 +90,7 @@ def test_it_loads_alone_and_draws_a_curve_for_each_label(tab, report):
     assert tab.asked == [report]
     assert tab.title() == "Hopper-v5, Ant-v5 – TEEN"
     hidden = [section.get_attribute("id") for section in tab.locator("section").all() if section.is_hidden()]
-    assert hidden == ["files"]
+    assert hidden == ["confusion", "files"]
 
 
 def test_hovering_tells_the_values_at_the_nearest_step(tab, report):
@@ -194,6 +194,20 @@ def test_the_last_diagnosis_is_a_table_whose_rows_choose_the_chart(tab, report):
     table.get_by_role("button", name="entropy_all").click()
     assert tab.locator("#diagnostics select").input_value() == "entropy_all"
     assert tab.locator("#diagnostics circle.dot").count() == 1
+
+
+def test_the_discriminators_guesses_are_a_matrix(tab, tmp_path):
+    run = write_run(tmp_path / "run", "teen")
+    shares = {(0, 0): 0.75, (0, 1): 0.25, (1, 0): 0.5, (1, 1): 0.5}
+    rows = [
+        f"{seed},{step},{z},{g},{s - seed / 10}" for seed in (0, 1) for step in (10, 20) for (z, g), s in shares.items()
+    ]
+    (run / "confusion.csv").write_text("seed,step,member,guess,share\n" + "\n".join(rows) + "\n")
+    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
+    tab.goto((tmp_path / "index.html").as_uri())
+    assert tab.locator("#confusion h3").inner_text().strip() == "teen on Hopper-v5, step 20"
+    assert tab.locator("#confusion tbody tr").all_inner_texts() == ["0\t70\t20", "1\t45\t45"]
+    assert "0.49" in tab.locator("#confusion tbody td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
 
 
 def test_tables_are_sorted_by_their_headings(tab, report):

@@ -94,6 +94,11 @@ def _environment(env: str, labels: dict[str, list[Run]]) -> dict[str, Any]:
         "members": [{"label": label, **own} for label, own in members.items() if own["steps"]],
         "training": _by_quantity({label: metrics.training(runs) for label, runs in labels.items()}),
         "diagnostics": _by_quantity({label: metrics.diagnostics(runs) for label, runs in labels.items()}),
+        "confusion": [
+            {"label": label, "step": found[0], "shares": plain(found[1])}
+            for label, runs in labels.items()
+            if (found := metrics.confusion(runs))
+        ],
     }
 
 

@@ -14,7 +14,8 @@ from ..lock import holder
 from .data import collect, plain
 from .metrics import mean
 
-READ = ("config.toml", "eval.csv", "eval.csv.gz", "train.csv", "train.csv.gz", "diagnostics.csv", "diagnostics.csv.gz")
+LOGS = ("eval.csv", "train.csv", "diagnostics.csv", "confusion.csv")
+READ = ("config.toml", *LOGS, *(f"{name}.gz" for name in LOGS))
 MOST_ANSWERS = 8  # kept for pages that ask again
 
 Stamp = tuple[tuple[str, int, int], ...]  # names, times and sizes of a run's files

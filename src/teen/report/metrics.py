@@ -10,6 +10,7 @@ from ..analysis.runs import Run
 from ..errors import UserError
 
 MOST_POINTS = 400
+MOST_MEMBERS = 40  # rows of a matrix
 
 
 class Curve(NamedTuple):
@@ -45,6 +46,29 @@ def diagnostics(runs: Sequence[Run]) -> Curves:
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{run.path / 'diagnostics.csv'} is damaged: {error}") from None
     return {quantity: _over_seeds([tuple(np.array(own).T)]) for quantity, own in points.items()}
+
+
+def confusion(runs: Sequence[Run]) -> tuple[int, np.ndarray] | None:
+    """Of confusion.csv, at its newest step: (member, guess) shares, means over seeds. None where there are none, or too
+    many members to be shown."""
+    shares: dict[int, dict[tuple[int, int], list[float]]] = {}
+    for run in runs:
+        try:
+            for row in reading._rows(run.path, "confusion.csv"):
+                pair = int(row["member"]), int(row["guess"])
+                shares.setdefault(int(row["step"]), {}).setdefault(pair, []).append(float(row["share"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{run.path / 'confusion.csv'} is damaged: {error}") from None
+    if not shares:
+        return None
+    step = max(shares)
+    numbers = {number for pair in shares[step] for number in pair}
+    if numbers != set(range(len(numbers))) or len(numbers) > MOST_MEMBERS:
+        return None
+    table = np.full((len(numbers), len(numbers)), np.nan)
+    for pair, values in shares[step].items():
+        table[pair] = mean(np.array(values))
+    return step, table
 
 
 def _over_seeds(parts: Sequence[tuple[np.ndarray, ...]]) -> Curve:

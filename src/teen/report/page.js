@@ -123,6 +123,28 @@ function showLatest() {
   byId("diagnostics").querySelector(".tables").replaceChildren(...parts.map(table));
 }
 
+function showConfusion() {
+  const percent = (share) => (share === null ? "–" : String(Math.round(100 * share)));
+  const shade = (share, index) => {
+    const made = cell(percent(share));
+    const depth = Math.round(70 * Math.min(Math.max(share ?? 0, 0), 1)); // at most 70 %, so that numbers can be read
+    made.style.background = `color-mix(in srgb, var(--${colourOf(index)}) ${depth}%, transparent)`;
+    return made;
+  };
+  const table = (part, one) => {
+    const index = indexOf(one.label);
+    const head = one.shares.map((_, guess) => element("th", { scope: "col", textContent: guess }));
+    const body = one.shares.map((row, z) =>
+      element("tr", {}, element("th", { scope: "row", textContent: z }), ...row.map((share) => shade(share, index))));
+    const title = element("h3", {}, swatch(index), ` ${one.label} on ${part.env}, step ${short(one.step)}`);
+    const rows = [element("thead", {}, element("tr", {}, element("td"), ...head)), element("tbody", {}, ...body)];
+    return element("div", {}, title, element("table", {}, ...rows));
+  };
+  const tables = data.environments.flatMap((part) => part.confusion.map((one) => table(part, one)));
+  byId("confusion").querySelector(".tables").replaceChildren(...tables);
+  byId("confusion").hidden = !tables.length;
+}
+
 const cell = (text, properties = {}) => element("td", { textContent: text, ...properties });
 
 function labelCell(label) {
@@ -311,6 +333,7 @@ function showAll() {
   showSteps();
   showTables();
   showLatest();
+  showConfusion();
   showConfiguration();
   showFiles();
 }

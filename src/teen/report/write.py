@@ -88,6 +88,7 @@ def _tables(data: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             if value is not None
         ],
     )
+    yield "confusion", _guesses(data)
     for name in ("scores", "improvement", "normalised"):
         yield name, data[name]
     for name in ("training", "diagnostics"):
@@ -108,6 +109,16 @@ def _tables(data: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
                 for step, mean, std in zip(curve["steps"], curve["mean"], curve["std"], strict=True)
             ],
         )
+
+
+def _guesses(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"env": part["env"], "label": one["label"], "step": one["step"], "member": z, "guess": guess, "share": share}
+        for part in data["environments"]
+        for one in part["confusion"]
+        for z, row in enumerate(one["shares"])
+        for guess, share in enumerate(row)
+    ]
 
 
 def _long(data: dict[str, Any], kind: str, columns: Sequence[str]) -> list[dict[str, Any]]:
