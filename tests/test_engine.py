@@ -46,8 +46,8 @@ class Listener:
     def evaluated(self, step, episodes):
         self.episodes[step] = episodes
 
-    def diagnosed(self, step, quantities):
-        self.diagnoses[step] = quantities
+    def diagnosed(self, step, lanes):
+        self.diagnoses[step] = lanes
 
     def quarantined(self, lane, step, quantity):
         self.quarantine[lane] = step, quantity

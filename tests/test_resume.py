@@ -82,7 +82,8 @@ def test_the_command_goes_on_with_every_variant(tmp_path, capsys):
     assert cli.main(["train", "--resume", str(tmp_path / "cut"), "--steps", "2000"]) == 0
     assert "after 2000 steps" in capsys.readouterr().out
     for variant in ("alpha=0", "alpha=0.2"):
-        for name in ("eval.csv", "train.csv", "diagnostics.csv", "config.toml", "agent/weights.safetensors"):
+        logs = "eval.csv", "train.csv", "diagnostics.csv", "members.csv", "confusion.csv"
+        for name in (*logs, "config.toml", "agent/weights.safetensors"):
             assert filecmp.cmp(tmp_path / "whole" / variant / name, tmp_path / "cut" / variant / name, shallow=False)
     assert cli.main(["train", "--resume", str(tmp_path / "cut")]) == 0  # nothing is left to do
     steps = sorted(path.name for path in (tmp_path / "cut" / "checkpoint").glob("step-*"))

@@ -5,7 +5,6 @@ their first axis. Nothing is ever unpickled.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from . import algos, config, envs
 from .envs import Envs
 from .errors import UserError
 from .evaluate import Episode, copies_needed, evaluate
+from .files import write_beside
 from .record import filled, on_host
 from .settings import flat, replace
 from .spec import PyTree, Spec
@@ -43,15 +43,6 @@ def save(folder: Path, agents: PyTree, run: config.Run, algo_config: Any, spec: 
     arrays = {name: np.ascontiguousarray(leaf) for name, leaf in on_host(agents).items()}
     write_beside(folder / "weights.safetensors", safetensors.numpy.save(arrays))
     write_beside(folder / "agent.json", (json.dumps(card, indent=2) + "\n").encode())
-
-
-def write_beside(path: Path, data: bytes) -> None:
-    """The file is always whole: the old one, or the new one."""
-    beside = path.with_name(path.name + ".part")
-    beside.unlink(missing_ok=True)  # a link left there is replaced, not followed
-    with beside.open("xb") as file:
-        file.write(data)
-    os.replace(beside, path)
 
 
 class Agent:

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from .acting import arrays
 from .collect import Collector
+from .diagnostics import Tables
 from .envs import Envs, Lanes
 from .errors import EnvironmentFault, LearnerFault, UserError
 from .evaluate import Diagnosis, Due, Episode, Evaluations
@@ -69,7 +70,7 @@ class Log(Protocol):
     def stepped(self, step: int) -> None: ...
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None: ...
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None: ...
-    def diagnosed(self, step: int, quantities: list[list[tuple[str, float]]]) -> None: ...
+    def diagnosed(self, step: int, lanes: list[Tables]) -> None: ...
     def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
     def begun_again(self, lines: list[str]) -> None: ...
 
@@ -171,12 +172,12 @@ def train(
             broken = ~np.isfinite(np.stack(list(found.values()))).all(0)
             quarantine(broken, "")
             log.trained(at, found)
-        for due, (episodes, quantities) in evaluations.finished(lambda: wait and not should_stop()):
+        for due, (episodes, diagnoses) in evaluations.finished(lambda: wait and not should_stop()):
             if episodes is not None:
                 quarantine(np.array([i in due.lanes and not own for i, own in enumerate(episodes)]), "an action")
                 log.evaluated(due.step, episodes)
-            if quantities is not None:
-                log.diagnosed(due.step, quantities)
+            if diagnoses is not None:
+                log.diagnosed(due.step, diagnoses)
 
     def quarantine(suspects: np.ndarray, seen: str) -> None:
         """Lanes in which something was not finite, (lane,): if it is the learner's state, or was `seen` in what it

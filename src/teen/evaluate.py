@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jax import Array, random, vmap
 
+from .diagnostics import Tables
 from .envs import Envs, naming
 from .envs import step as take_step
 from .errors import EnvironmentFault, UserError
@@ -163,14 +164,14 @@ class Findings(NamedTuple):
     """What came of it, per lane; None where it was not asked for."""
 
     episodes: list[list[Episode]] | None
-    quantities: list[list[tuple[str, float]]] | None
+    diagnoses: list[Tables] | None
 
 
 class Diagnosis(NamedTuple):
     """What else is measured on snapshots, in environments of its own."""
 
     envs: Envs
-    measure: Callable[..., list[list[tuple[str, float]]]]  # agents, envs, seeds, step; lanes=, wanted=
+    measure: Callable[..., list[Tables]]  # agents, envs, seeds, step; lanes=, wanted= -> per lane
 
 
 class Evaluations:
@@ -259,14 +260,14 @@ class Evaluations:
 
         def work() -> Findings:
             here = jax.device_put(due.agents.result(), jax.devices("cpu")[0])
-            episodes, quantities = None, None
+            episodes, diagnoses = None, None
             if due.evaluate:
                 asked = due.step, self.episodes, due.members, due.lanes
                 episodes = evaluate(self.algo, here, self.envs, self.seeds, *asked, wanted=wanted)
             if due.diagnose and self.diagnosis:
                 own, measure = self.diagnosis
-                quantities = measure(here, own, self.seeds, due.step, lanes=due.lanes, wanted=wanted)
-            return Findings(episodes, quantities)
+                diagnoses = measure(here, own, self.seeds, due.step, lanes=due.lanes, wanted=wanted)
+            return Findings(episodes, diagnoses)
 
         self._under_way = _UnderWay(due.step, work)
 

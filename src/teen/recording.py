@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from . import config, rundir
+from . import config, diagnostics, rundir
 from .checkpoint import Checkpoints
 from .config import Job
+from .diagnostics import Tables
 from .errors import printable
 from .evaluate import Episode
 from .progress import Progress
@@ -39,10 +40,9 @@ class Recorder:
             folder.log_evaluation(self.last[i])
         self.progress.evaluated(step, episodes)
 
-    def diagnosed(self, step: int, quantities: list[list[tuple[str, float]]]) -> None:
+    def diagnosed(self, step: int, lanes: list[Tables]) -> None:
         for i, folder in enumerate(self.folders):
-            own = [(self._seed(lane), name, value) for lane in self._own(i) for name, value in quantities[lane]]
-            folder.log_diagnosis(step, own)
+            diagnostics.write(folder.path, step, [(self._seed(lane), lanes[lane]) for lane in self._own(i)])
 
     def quarantined(self, lane: int, step: int, quantity: str) -> None:
         self.missing.add(lane)

@@ -9,16 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import agent, config
+from . import agent, config, diagnostics
 from .errors import UserError
 from .evaluate import Episode
+from .files import write_beside
 from .lock import holder
 from .spec import PyTree, Spec
-from .stepwise import forget_after, replace_step
 
 EVAL_COLUMNS = ("seed", "step", "policy", "episode", "return", "length")
 LOGS = ("eval.csv", "train.csv", "quarantine.csv")
-DIAGNOSTICS = ("seed", "step", "quantity", "value")
 REDRAW_SECONDS = 60
 
 
@@ -53,7 +52,7 @@ class RunDir:
         """From where the logs were: what was written since is written again. Checks all of them first."""
         kept = {name: self._until(name, positions[name]) for name in LOGS if name in positions}
         _episodes(self.path / "eval.csv", kept.get("eval.csv", ""))
-        forget_after(self.path / "diagnostics.csv", DIAGNOSTICS, step)
+        diagnostics.forget(self.path, step)
         for name in LOGS:
             if name in kept:
                 os.truncate(self.path / name, positions[name])
@@ -82,7 +81,7 @@ class RunDir:
         return found
 
     def _write_config(self) -> None:
-        agent.write_beside(self.path / "config.toml", config.dump(self.run, self.algo_config).encode())
+        write_beside(self.path / "config.toml", config.dump(self.run, self.algo_config).encode())
 
     def _append(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
         text = io.StringIO()
@@ -102,11 +101,6 @@ class RunDir:
         if not (self.path / "train.csv").exists():
             self._append("train.csv", [("seed", "step", *metrics[0][1])])
         self._append("train.csv", [(seed, step, *values.values()) for seed, values in metrics])
-
-    def log_diagnosis(self, step: int, quantities: list[tuple[int, str, float]]) -> None:
-        """Seed, name and value of each."""
-        rows = [(seed, step, name, value) for seed, name, value in quantities]
-        replace_step(self.path / "diagnostics.csv", DIAGNOSTICS, step, rows)
 
     def log_quarantine(self, seed: int, step: int, quantity: str) -> None:
         if not (self.path / "quarantine.csv").exists():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .agent import write_beside
 from .errors import UserError
+from .files import write_beside
 
 
 def replace_step(path: Path, columns: Sequence[str], step: int, rows: Sequence[Sequence[Any]]) -> None:

@@ -37,6 +37,11 @@ ENSEMBLE = [*BIAS, *MIXTURE, "entropy_all", *DECOMPOSED, *REST, "action_distance
 KNOWN = [*ENSEMBLE[:-5], *RECOGNISED, *ENSEMBLE[-5:]]
 
 
+def quantities(*args, **options):
+    """Of each lane."""
+    return [own.get("diagnostics.csv", []) for own in diagnose(*args, **options)]
+
+
 def agents_of(name, base, lanes, **changes):
     cfg = replace(algos.default_config(name, base), {**SETTINGS, **changes})
     algo = algos.build(name, cfg)
@@ -61,11 +66,11 @@ def agents_of(name, base, lanes, **changes):
 def test_every_algorithm(name, base, expected):
     _, algo, agents = agents_of(name, base, lanes=2)
     pool = envs.make(TASK, 6)
-    rows = diagnose(algo, agents, pool, [4, 5], 100, 4)
+    rows = quantities(algo, agents, pool, [4, 5], 100, 4)
     assert [[quantity for quantity, _ in own] for own in rows] == [expected] * 2
     assert np.isfinite([value for own in rows for _, value in own]).all()
     assert rows[0] != rows[1]
-    assert diagnose(algo, agents, pool, [4, 5], 100, 4) == rows
+    assert quantities(algo, agents, pool, [4, 5], 100, 4) == rows
 
 
 @pytest.fixture(scope="module")
@@ -75,24 +80,24 @@ def ensemble():
 
 def test_a_lane_alone_and_any_number_of_copies_give_the_same(ensemble):
     algo, agents = ensemble
-    both = diagnose(algo, agents, envs.make(TASK, 8), [4, 5], 100, 4)
+    both = quantities(algo, agents, envs.make(TASK, 8), [4, 5], 100, 4)
     second = jax.tree.map(lambda leaf: leaf[1:], agents)
-    (alone,) = diagnose(algo, second, envs.make(TASK, 2), [5], 100, 4)
+    (alone,) = quantities(algo, second, envs.make(TASK, 2), [5], 100, 4)
     assert [name for name, _ in alone] == [name for name, _ in both[1]]
     np.testing.assert_allclose([v for _, v in alone], [v for _, v in both[1]], rtol=2e-3, atol=2e-4)
-    assert diagnose(algo, agents, envs.make(TASK, 8), [4, 5], 200, 4) != both
+    assert quantities(algo, agents, envs.make(TASK, 8), [4, 5], 200, 4) != both
 
 
 def test_lanes_that_are_not_asked_for_or_not_finite_have_no_rows(ensemble):
     algo, agents = ensemble
     pool = envs.make(TASK, 6)
-    first, second = diagnose(algo, agents, pool, [4, 5], 100, 4, lanes=[1])
+    first, second = quantities(algo, agents, pool, [4, 5], 100, 4, lanes=[1])
     assert not first
     assert len(second) == len(KNOWN)
     broken = jax.tree.map(lambda leaf: leaf.at[0].set(jnp.nan), agents)
-    assert diagnose(algo, broken, pool, [4, 5], 100, 4) == [[], second]
+    assert quantities(algo, broken, pool, [4, 5], 100, 4) == [[], second]
     nobody = jax.tree.map(lambda leaf: leaf * jnp.nan, agents)
-    assert diagnose(algo, nobody, pool, [4, 5], 100, 4) == [[], []]
+    assert quantities(algo, nobody, pool, [4, 5], 100, 4) == [[], []]
 
 
 def test_every_quantity_is_explained():
@@ -106,13 +111,13 @@ def test_every_quantity_is_explained():
 def test_it_can_be_abandoned(ensemble):
     algo, agents = ensemble
     with pytest.raises(Abandoned):
-        diagnose(algo, agents, envs.make(TASK, 6), [4, 5], 100, 4, wanted=lambda: False)
+        quantities(algo, agents, envs.make(TASK, 6), [4, 5], 100, 4, wanted=lambda: False)
 
 
 def test_rewards_are_scaled_as_in_training(ensemble):
     algo, agents = ensemble
     one, ten = (
-        dict(diagnose(algo, agents, envs.make(TASK, 6), [4, 5], 100, 4, reward_scale=scale)[0]) for scale in (1, 10)
+        dict(quantities(algo, agents, envs.make(TASK, 6), [4, 5], 100, 4, reward_scale=scale)[0]) for scale in (1, 10)
     )
     assert ten["bias_return_mean"] == pytest.approx(10 * one["bias_return_mean"])
     assert ten["bias_value_mean"] == one["bias_value_mean"]
@@ -121,7 +126,7 @@ def test_rewards_are_scaled_as_in_training(ensemble):
 
 def test_no_bias_where_episodes_are_too_short_for_the_discount():
     _, algo, agents = agents_of("td3", None, lanes=1, gamma=0.99)
-    rows = dict(diagnose(algo, agents, envs.make(TASK, 4), [4], 100, 4)[0])
+    rows = dict(quantities(algo, agents, envs.make(TASK, 4), [4], 100, 4)[0])
     assert rows["bias_states"] == 0
     assert "bias_raw_mean" not in rows
 

@@ -1,25 +1,19 @@
-"""`teen analyze`: the diagnostics of a finished run, from the agent that it saved."""
+"""`teen analyze`: the diagnostics of a run, from its agent or its newest checkpoint."""
 
 import csv
 import sys
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 
-from .. import envs
+from .. import diagnostics, envs
 from ..errors import UserError
 from ..evaluate import copies_needed
 from ..loading import load
-from ..stepwise import replace_step
 from . import runs
-from .diagnose import Findings, examine
+from .diagnose import examine, tables
 from .rollouts import Scene
-
-DIAGNOSTICS = ("seed", "step", "quantity", "value")
-MEMBERS = ("seed", "step", "policy", "episode", "return")
-CONFUSION = ("seed", "step", "member", "guess", "share")
 
 
 def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Path:
@@ -39,32 +33,8 @@ def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Path:
     lanes = [(own, found) for own, found in zip(agent.seeds, findings, strict=True) if found.quantities]
     if not lanes:
         raise UserError(f"the agent in {path} cannot be diagnosed: its actions are not finite")
-    rows = [(own, agent.step, *row) for own, found in lanes for row in found.quantities]
-    replace_step(path / "diagnostics.csv", DIAGNOSTICS, agent.step, rows)
-    scores = [(own, agent.step, *row) for own, found in lanes for row in _member_rows(found)]
-    if scores:
-        replace_step(path / "members.csv", MEMBERS, agent.step, scores)
-    shares = [(own, agent.step, *row) for own, found in lanes for row in _confusion_rows(found)]
-    if shares:
-        replace_step(path / "confusion.csv", CONFUSION, agent.step, shares)
+    diagnostics.write(path, agent.step, [(own, tables(found)) for own, found in lanes])
     return path / "diagnostics.csv"
-
-
-def _member_rows(found: Findings) -> list[tuple[Any, ...]]:
-    if found.returns is None:
-        return []
-    policies = {
-        **{str(z): own for z, own in enumerate(found.returns.members)},
-        "random member": found.returns.random_member,
-        "mean action": found.returns.mean_action,
-    }
-    return [(name, episode, float(score)) for name, own in policies.items() for episode, score in enumerate(own)]
-
-
-def _confusion_rows(found: Findings) -> list[tuple[Any, ...]]:
-    if found.recognition is None:
-        return []
-    return [(z, guess, float(share)) for (z, guess), share in np.ndenumerate(found.recognition.confusion)]
 
 
 def command(arguments: list[str]) -> int:

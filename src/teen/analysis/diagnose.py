@@ -1,9 +1,12 @@
 """Everything that docs/diagnostics.md lists, on a snapshot of all lanes."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..algos import insight
+from ..diagnostics import Tables
 from ..envs import Envs
 from ..spec import Algorithm, PyTree
 from . import bias, members
@@ -34,12 +37,12 @@ def diagnose(
     normaliser: Normaliser | None = None,
     lanes: Sequence[int] | None = None,
     wanted: Callable[[], bool] = lambda: True,
-) -> list[Quantities]:
-    """Per lane; none of a lane that was not asked for or whose actions are not finite. `agents` and `envs` are as in
+) -> list[Tables]:
+    """Per lane; nothing of a lane that was not asked for or whose actions are not finite. `agents` and `envs` are as in
     `evaluate`; with EnvPool, copies that nobody else steps, or the others' episodes will be other ones. `reward_scale`
     is that of the training, `normaliser` that of the task unless given."""
     scene = Scene(algo, agents, envs, seeds, step, range(len(seeds)) if lanes is None else lanes, wanted)
-    return [found.quantities for found in examine(scene, episodes, reward_scale, normaliser)]
+    return [tables(found) for found in examine(scene, episodes, reward_scale, normaliser)]
 
 
 def examine(
@@ -73,6 +76,28 @@ def examine(
         return Findings(quantities, scores, known)
 
     return [one(lane, own) for lane, own in enumerate(visits)]
+
+
+def tables(found: Findings) -> Tables:
+    parts = {
+        "diagnostics.csv": list(found.quantities),
+        "members.csv": _member_rows(found.returns) if found.returns else [],
+        "confusion.csv": _confusion_rows(found.recognition) if found.recognition else [],
+    }
+    return {name: rows for name, rows in parts.items() if rows}
+
+
+def _member_rows(returns: members.Returns) -> list[tuple[Any, ...]]:
+    policies = {
+        **{str(z): own for z, own in enumerate(returns.members)},
+        "random member": returns.random_member,
+        "mean action": returns.mean_action,
+    }
+    return [(name, episode, float(score)) for name, own in policies.items() for episode, score in enumerate(own)]
+
+
+def _confusion_rows(recognition: members.Recognition) -> list[tuple[Any, ...]]:
+    return [(z, guess, float(share)) for (z, guess), share in np.ndenumerate(recognition.confusion)]
 
 
 def _bias_rows(name: str, found: bias.Bias | None) -> Quantities:

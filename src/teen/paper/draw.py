@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..agent import write_beside
 from ..errors import UserError
+from ..files import write_beside
 
 UNKNOWN = "–"
 
