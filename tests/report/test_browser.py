@@ -269,6 +269,14 @@ def test_one_evaluation_is_a_dot_and_gaps_stay_gaps(tab, tmp_path):
     assert paths(tab)[1].count("M") == 2
 
 
+def test_the_axis_of_a_single_step_has_different_ticks(tab, tmp_path):
+    run = write_run(tmp_path / "run", evaluations=1)
+    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
+    tab.goto((tmp_path / "index.html").as_uri())
+    assert len(set(ticks(tab))) == len(ticks(tab)) > 2
+    assert "10k" in ticks(tab)
+
+
 def test_hostile_names_do_nothing(tab, tmp_path):
     run = write_run(tmp_path / "runs" / HOSTILE.replace("/", "∕"), HOSTILE, HOSTILE, note=HOSTILE, members=1)
     (run / "diagnostics.csv").write_text(

@@ -131,7 +131,7 @@ class Chart {
     for (const one of this.series) one.values.forEach((value, i) => value !== null && widen(full, one.steps[i]));
     if (full[0] > full[1] || width < 120) return null;
     if (full[0] > 0 && full[0] < full[1] / 8) full[0] = 0; // training begins there
-    const x = this.zoom ?? (full[0] === full[1] ? [full[0] - 1, full[1] + 1] : full);
+    const x = this.zoom ?? (full[0] === full[1] ? [full[0] / 2, full[1] * 1.5 || 1] : full);
     const y = [Infinity, -Infinity];
     for (const one of this.series) {
       one.steps.forEach((step, i) => {
