@@ -25,7 +25,7 @@ from .evaluate import Diagnosis, Due, Episode, Evaluations
 from .learning import Learning
 from .nets import Precision
 from .program import Learner, program
-from .record import Blocks, Record, joined
+from .record import BAD_RECORD, Blocks, Record, joined
 from .replay import Layout, Place
 from .spec import Algorithm, PyTree
 
@@ -86,10 +86,6 @@ class Start(NamedTuple):
 # Keeps a checkpoint: the step, all but the replay, and what gives the replay's rows between two steps. Says whether it
 # could.
 Keep = Callable[[int, Record, Callable[[int, int], Blocks]], bool]
-
-
-# What reading a record may raise that was made for another run, or by somebody else.
-BAD_RECORD = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 class End(NamedTuple):

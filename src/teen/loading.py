@@ -3,6 +3,8 @@
 A run that was killed has saved none, and one that goes on has an old one.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jax
@@ -12,7 +14,7 @@ from jax import random, vmap
 from . import agent, algos, checkpoint, config, envs
 from .agent import Agent
 from .errors import UserError
-from .record import filled
+from .record import BAD_RECORD, filled
 
 
 def load(path: str | Path) -> Agent:
@@ -38,21 +40,28 @@ def load(path: str | Path) -> Agent:
 
 
 def _of(found: checkpoint.Found, variant: str) -> Agent:
-    try:
+    with _fitting(found):
         job = config.resolve(dict(found.record.part("run").facts["settings"]))
         number = [own.name for own in job.variants].index(variant)
-        own_config, seeds = job.variants[number].config, len(job.run.seeds)
-        algo = algos.build(job.run.algo, own_config, job.run.normalise_obs)
-        hyper = algos.find(job.run.algo).hyper(own_config)
-        pool = envs.make(job.run.env, 1, "auto", job.run.action_repeat)
-        spec = pool.spec
-        pool.close()
-        keys = random.split(random.key(0), len(job.lane_seeds))
-        template = jax.eval_shape(vmap(lambda key: algo.init(key, spec, hyper)), keys)
         arrays = found.record.part("engine").part("learning").arrays
-        own = {name.removeprefix("state."): leaf for name, leaf in arrays.items() if name.startswith("state.")}
-        lanes = slice(number * seeds, (number + 1) * seeds)
-        state = jax.tree.map(lambda leaf: jnp.asarray(leaf[lanes]), filled(template, own))
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    own_config, seeds = job.variants[number].config, len(job.run.seeds)
+    algo = algos.build(job.run.algo, own_config, job.run.normalise_obs)
+    hyper = algos.find(job.run.algo).hyper(own_config)
+    pool = envs.make(job.run.env, 1, "auto", job.run.action_repeat)
+    spec = pool.spec
+    pool.close()
+    keys = random.split(random.key(0), len(job.lane_seeds))
+    template = jax.eval_shape(vmap(lambda key: algo.init(key, spec, hyper)), keys)
+    with _fitting(found):
+        state = filled(template, {n.removeprefix("state."): a for n, a in arrays.items() if n.startswith("state.")})
+    lanes = slice(number * seeds, (number + 1) * seeds)
+    own = jax.tree.map(lambda leaf: jnp.asarray(leaf[lanes]), state)
+    return Agent(job.run, own_config, found.step, jax.jit(vmap(algo.agent))(own))
+
+
+@contextmanager
+def _fitting(found: checkpoint.Found) -> Iterator[None]:
+    try:
+        yield
+    except BAD_RECORD as error:
         raise UserError(f"the checkpoint of step {found.step} in {found.folder} does not fit: {error}") from None
-    return Agent(job.run, own_config, found.step, jax.jit(vmap(algo.agent))(state))

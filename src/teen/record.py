@@ -10,6 +10,9 @@ from .spec import PyTree
 
 Blocks = Iterable[tuple[int, np.ndarray]]  # of the replay's rows: first step, (lane, step, width)
 
+# What reading a record may raise that was made for another run, or by somebody else.
+BAD_RECORD = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
+
 
 class Record(NamedTuple):
     arrays: dict[str, np.ndarray]

@@ -19,6 +19,7 @@ from .evaluate import Diagnosis, Episode, copies_needed
 from .learning import place_replay
 from .lock import locked
 from .progress import Progress
+from .record import BAD_RECORD
 from .recording import Keeper, Recorder, notice
 from .replay import Layout
 from .settings import replace
@@ -157,7 +158,7 @@ class Prepared(NamedTuple):
             recorder.recall(found.record.part("recorder"), found.step)
         except UserError:
             raise
-        except engine.BAD_RECORD as error:
+        except BAD_RECORD as error:
             raise UserError(f"the checkpoint of step {found.step} does not fit this run: {error}") from None
         return engine.Start(found.step, record, found.rows())
 
