@@ -2,8 +2,11 @@
 the earlier ones."""
 
 import csv
+import fcntl
 import io
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +26,34 @@ def forget_after(path: Path, columns: Sequence[str], step: int) -> None:
 
 
 def _rewrite(path: Path, columns: Sequence[str], keep: Callable[[int], bool], rows: Sequence[Sequence[Any]]) -> None:
+    with _alone(path.parent):
+        kept = [row for row in _read(path, columns) if keep(int(row[1]))]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *kept, *rows])
+        write_beside(path, text.getvalue().encode())
+
+
+def _read(path: Path, columns: Sequence[str]) -> list[list[str]]:
     try:
-        before = list(csv.reader(io.StringIO(path.read_text()))) if path.exists() else []
-        if before and before[0] != list(columns):
+        text = path.read_text() if path.exists() else ""
+        header, *rows = list(csv.reader(io.StringIO(text))) or [list(columns)]
+        if header != list(columns):
             raise ValueError(f"its first line is not {','.join(columns)}")
-        kept = [row for row in before[1:] if keep(int(row[1]))]
-    except (ValueError, IndexError, csv.Error) as error:
+        for number, row in enumerate(rows, 2):
+            if len(row) != len(columns) or not row[1].isdecimal():
+                raise ValueError(f"line {number} is not {','.join(columns)}")
+    except (ValueError, csv.Error) as error:
         raise UserError(f"{path} is damaged: {error}") from None
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([columns, *kept, *rows])
-    write_beside(path, text.getvalue().encode())
+    return rows
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Training and an analysis of the same run take turns."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a network's file system may not lock folders; there, one of two writers may lose rows
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
