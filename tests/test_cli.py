@@ -335,6 +335,9 @@ def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "teen: stopped at once; logs and the last checkpoint are kept, the agent is not saved\n"
     )
+    monkeypatch.setitem(cli.COMMANDS, "compare", interrupted)
+    assert cli.main(["compare"]) == 130
+    assert capsys.readouterr().err == "teen: stopped at once\n"
 
 
 def test_the_replay_is_announced_with_its_size_and_place(tmp_path, capsys):

@@ -247,5 +247,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"teen: {printable(str(error))}", file=sys.stderr)
         return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
     except KeyboardInterrupt:  # training answers the first Ctrl-C itself
-        print("teen: stopped at once; logs and the last checkpoint are kept, the agent is not saved", file=sys.stderr)
+        kept = "; logs and the last checkpoint are kept, the agent is not saved" if arguments[0] == "train" else ""
+        print(f"teen: stopped at once{kept}", file=sys.stderr)
         return SIGNALLED + signal.SIGINT
