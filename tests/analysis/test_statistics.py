@@ -59,8 +59,14 @@ def test_last_mean_looks_at_the_steps_of_its_window():
     np.testing.assert_array_equal(statistics.last_mean(ours, 60_000), [7.5, 15])
     np.testing.assert_array_equal(statistics.last_mean(ours, 59_999), [6.5, 13])  # 10k to 55k
     np.testing.assert_array_equal(statistics.last_mean(ours, 20_000), [2.5, 5])
-    np.testing.assert_array_equal(statistics.last_mean(ours, 100_000, window=5_000), [20, 40])
     np.testing.assert_array_equal(statistics.last_mean(ours, 4_999), [NAN, NAN])
+
+
+def test_last_mean_of_rare_evaluations_is_the_last_one():
+    rare = run([[1, 2, 3], [4, NAN, NAN]], every=100_000)
+    np.testing.assert_array_equal(statistics.last_mean(rare, 265_000), [2, NAN])
+    np.testing.assert_array_equal(statistics.last_mean(rare, 199_999), [1, 4])
+    np.testing.assert_array_equal(statistics.last_mean(rare, 99_999), [NAN, NAN])
 
 
 def test_seeds_that_stopped():

@@ -12,10 +12,10 @@ from teen.report.compare import command, compare
 EVERY = 25_000
 
 
-def run(env, algo, returns, seeds=None, path="r", **settings) -> Run:
+def run(env, algo, returns, seeds=None, path="r", every=EVERY, **settings) -> Run:
     """Returns are (seed, evaluation)."""
     returns = np.array(returns, float)
-    steps = EVERY * np.arange(1, returns.shape[1] + 1)
+    steps = every * np.arange(1, returns.shape[1] + 1)
     seeds = list(range(len(returns))) if seeds is None else seeds
     own = {"algo": algo, "env": env, "seeds": seeds, **settings}
     return Run(Path(path), own, {}, seeds, steps, returns, np.ones(returns.shape, int), {}, {})
@@ -79,6 +79,20 @@ def test_asked_steps():
     for step in (24_999, 200_001, 10**30):
         with pytest.raises(UserError, match=f"no run has a score at step {step}: .* from 25000 to 200000"):
             compare(runs, [50_000, step])
+
+
+def test_runs_that_are_rarely_evaluated_have_every_score():
+    often, rarely = np.arange(1, 54), np.arange(1, 11)  # td3 ends at 265k, teen was evaluated last at 200k
+    runs = [
+        run(env, algo, [level * returns, level * returns], every=every)
+        for env in ("Ant-v5", "Hopper-v5")
+        for algo, level, returns, every in (("td3", 1, often, 5_000), ("teen", 100, rarely, 100_000))
+    ]
+    found = compare(runs)
+    teen = row(found.scores, env="Ant-v5", label="teen", step=265_000)
+    assert (teen["seeds"], teen["last_mean"], teen["iqm"]) == (2, 200, 200)
+    assert row(found.improvement, env="Ant-v5", label="teen", step=265_000)["probability"] == 1
+    assert {r["label"] for r in found.normalised if r["step"] == 265_000} == {"teen", "td3"}
 
 
 def test_seeds_split_over_runs_are_one():
