@@ -216,16 +216,33 @@ def test_tables_are_sorted_by_their_headings(tab, report):
     def column(number):
         return tab.locator(f"#scores tbody td:nth-child({number})").all_inner_texts()
 
-    tab.get_by_role("button", name="Last 50k").click()
+    tab.get_by_role("button", name="Last 50k", exact=True).click()
     assert column(2) == ["sac", "sac", "teen", "teen", "td3", "td3"]
     assert column(5)[0] == "241.0 ± 0.8"
-    assert tab.get_by_role("columnheader", name="Last 50k").get_attribute("aria-sort") == "descending"
-    tab.get_by_role("button", name="Last 50k").click()
+    assert tab.get_by_role("columnheader", name="Last 50k", exact=True).get_attribute("aria-sort") == "descending"
+    tab.get_by_role("button", name="Last 50k", exact=True).click()
     assert column(2)[0] == "td3"
     tab.get_by_role("button", name="Environment", exact=True).click()
     assert column(1) == ["Ant-v5"] * 3 + ["Hopper-v5"] * 3
     teen_over_td3 = tab.locator("#improvement table").first.locator("tbody tr:nth-child(2) td:nth-child(2)")
     assert teen_over_td3.inner_text() == "1.00 [1.00, 1.00]"
+
+
+def test_scores_and_improvement_are_of_the_best_so_far_too(tab, tmp_path):
+    """One was better once, the other is better now."""
+    runs = [write_run(tmp_path / algo, algo, seeds=(0,), evaluations=0) for algo in ("td3", "teen")]
+    for algo, level, step in ((0, 9, 1), (0, 0, 10), (1, 0.5, 1), (1, 0.5, 10)):
+        evaluate(runs[algo], step * EVERY, level, (0,))
+    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run) for run in runs])))
+    tab.goto((tmp_path / "index.html").as_uri())
+    heads = tab.locator("#scores th").all_inner_texts()
+    assert heads[4:] == ["Last 50k", "IQM of last 50k [95 %]", "Best so far", "IQM of best [95 %]"]
+    cells = tab.locator("#scores tbody tr:first-child td").all_inner_texts()
+    assert cells[4:] == ["0.0000 ± 0.0000", "0.0000 [0.0000, 0.0000]", "90.00 ± 0.00", "90.00 [90.00, 90.00]"]
+    teen_over_td3 = tab.locator("#improvement tbody tr:nth-child(2) td:nth-child(2)")
+    assert teen_over_td3.inner_text() == "1.00 [1.00, 1.00]"
+    tab.select_option("#by", "best so far")
+    assert teen_over_td3.inner_text() == "0.00 [0.00, 0.00]"
 
 
 def test_what_differs_between_runs_is_marked(tab, report):

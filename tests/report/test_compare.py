@@ -48,8 +48,10 @@ def test_scores_by_hand():
     # last means 2, 5, 10, 0; best 9, 6, 11, 5; the interquartile mean is that of 2 and 5
     wanted = {"env": "Ant-v5", "step": 100_000, "label": "teen", "seeds": 4, "missing": 0, "last_mean": 4.25}
     wanted |= {"last_std": np.std([2, 5, 10, 0]), "best_mean": 7.75, "best_std": np.std([9, 6, 11, 5]), "iqm": 3.5}
+    wanted |= {"best_iqm": 7.5}  # of 9 and 6
     assert {name: only[name] for name in wanted} == pytest.approx(wanted)
     assert 0 <= only["iqm_low"] < 3.5 < only["iqm_high"] <= 10
+    assert 5 <= only["best_iqm_low"] < 7.5 < only["best_iqm_high"] <= 11
     assert found.improvement == found.normalised == found.notes == []
 
 
@@ -156,6 +158,17 @@ def test_improvement_of_each_over_each():
     assert everywhere["probability"] == pytest.approx((0.75 + 0.5) / 2)
 
 
+def test_improvement_of_the_best_so_far_may_be_another():
+    early, late = (
+        run("Ant-v5", "teen", [[9, 9, 0, 0], [5, 5, 0, 0]]),
+        run("Ant-v5", "td3", [[1, 1, 1, 1], [6, 6, 6, 6]]),
+    )
+    one, other = compare([early, late]).improvement
+    assert (one["label"], one["probability"], one["best_probability"]) == ("teen", 0, 0.75)
+    assert (other["label"], other["probability"], other["best_probability"]) == ("td3", 1, 0.25)
+    assert other["best_low"] == 1 - one["best_high"] < 0.25 < other["best_high"] == 1 - one["best_low"]
+
+
 def test_normalised_by_the_reference():
     runs = [
         flat("Ant-v5", "teen", [20, 40]),
@@ -202,11 +215,12 @@ def test_the_command(tmp_path, capsys):
     assert command([str(tmp_path / "runs"), "--csv", str(tmp_path / "out.csv"), "--steps", "50_000,25000"]) == 0
     out, err = capsys.readouterr()
     lines = [" ".join(line.strip("│").split()) for line in out.splitlines()]
-    assert "teen │ 25,000 │ 3 │ 40.0 ± 8.2 │ 40.0 ± 8.2 │ 40.0 [30.0, 50.0]" in lines
+    first = lines.index("teen │ 25,000 │ 3 │ last 50k │ 40.0 ± 8.2 │ 40.0 [30.0, 50.0]")
+    assert lines[first + 1] == "│ │ │ best so far │ 40.0 ± 8.2 │ 40.0 [30.0, 50.0]"
     assert any("divided by the mean of td3" in line for line in lines)
     assert "Ant-v5 at step 50,000: P(row beats column), 95 % interval" in " ".join(lines)
     assert any(line.startswith("x:y:[bold]Hopper-v5") for line in lines)
-    assert "1.00–1.00" in out
+    assert "1.00 1.00–1.00" in out
     assert err == f"{tmp_path / 'runs' / 'new'} has no evaluation yet: it is left out\n"
     written = {path.name: len(path.read_text().splitlines()) for path in tmp_path.glob("*.csv")}
     assert written == {"out.csv": 9, "out-improvement.csv": 13, "out-normalised.csv": 5}
@@ -218,7 +232,7 @@ def test_the_matrix_is_of_the_step_with_most_labels(capsys):
     comparing.print_tables(found)
     assert {row["step"] for row in found.improvement} == {275_000, 300_000, 350_000}
     assert [line for line in capsys.readouterr().out.splitlines() if "P(row" in line] == [
-        "Ant-v5 at step 300,000: P(row beats column), 95 % interval"
+        "Ant-v5 at step 300,000: P(row beats column), 95 % interval; by last 50k, below it by best so far"
     ]
 
 

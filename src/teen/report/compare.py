@@ -15,6 +15,7 @@ from ..analysis.runs import Run
 from ..errors import UserError
 
 MILESTONES = (300_000, 500_000, 1_000_000)  # steps at which papers tell scores
+WINDOW = f"last {statistics.LAST // 1000}k"
 ALL = "all"  # in place of one environment's name
 
 Row = dict[str, Any]
@@ -42,8 +43,8 @@ def compare(
 ) -> Comparison:
     """At these steps; otherwise where the runs of an environment end together, at milestones they reach, and `also`.
 
-    ± is the standard deviation over seeds (of the sample itself, as NumPy has it). The IQM is of the seeds' means
-    over the last evaluations.
+    ± is the standard deviation over seeds (of the sample itself, as NumPy has it). Columns that begin with `best_`
+    are of each seed's best evaluation so far; IQMs and probabilities without it are of the last evaluations' means.
     """
     begun = [run for run in runs if run.steps.size]
     notes = [f"{run.path} has no evaluation yet: it is left out" for run in runs if not run.steps.size]
@@ -60,12 +61,12 @@ def compare(
         for step in steps or _telling_steps([run for members in own.values() for run in members], also):
             at = scores_at(own, step)
             found.scores.extend(_score_row(env, step, label, scores) for label, scores in at.items())
-            found.improvement.extend(_improvement_rows(env, step, {label: {env: s.last} for label, s in at.items()}))
+            found.improvement.extend(_improvement_rows(env, step, {label: {env: own} for label, own in at.items()}))
     for step in (steps or _telling_steps(begun, also)) if len(pools) > 1 else ():
-        tasks: dict[str, dict[str, np.ndarray]] = {label: {} for label in labels}
+        tasks: dict[str, dict[str, Scores]] = {label: {} for label in labels}
         for env, own in pools.items():
             for label, scores in scores_at(own, step).items():
-                tasks[label][env] = scores.last
+                tasks[label][env] = scores
         found.improvement.extend(_improvement_rows(ALL, step, tasks))
         found.normalised.extend(_normalised_rows(step, tasks, reference, notes))
     for step in (*steps, *also):
@@ -116,7 +117,6 @@ def _scores(runs: Sequence[Run], step: int) -> Scores:
 
 
 def _score_row(env: str, step: int, label: str, scores: Scores) -> Row:
-    iqm = statistics.iqm_interval([scores.last])
     return {
         "env": env,
         "step": step,
@@ -127,35 +127,46 @@ def _score_row(env: str, step: int, label: str, scores: Scores) -> Row:
         "last_std": float(scores.last.std()),
         "best_mean": float(scores.best.mean()),
         "best_std": float(scores.best.std()),
-        "iqm": iqm.value,
-        "iqm_low": iqm.low,
-        "iqm_high": iqm.high,
+        **_iqm_columns([scores.last]),
+        **{f"best_{name}": value for name, value in _iqm_columns([scores.best]).items()},
     }
 
 
-def _improvement_rows(env: str, step: int, tasks: Mapping[str, Mapping[str, np.ndarray]]) -> list[Row]:
-    """Of each label over each other one, on the environments that both have; `tasks` has last means by these two."""
+def _iqm_columns(scores: Sequence[np.ndarray]) -> Row:
+    return dict(zip(("iqm", "iqm_low", "iqm_high"), statistics.iqm_interval(scores), strict=True))
+
+
+def _improvement_rows(env: str, step: int, tasks: Mapping[str, Mapping[str, Scores]]) -> list[Row]:
+    """Of each label over each other one, on the environments that both have; `tasks` has scores by these two."""
     rows = []
     for one, other in combinations(tasks, 2):
         common = [name for name in tasks[one] if name in tasks[other]]
         if not common or (env == ALL and len(common) < 2):
             continue
-        p = statistics.probability_of_improvement(
-            [tasks[one][name] for name in common], [tasks[other][name] for name in common]
-        )
-        mirrored = statistics.Interval(1 - p.value, 1 - p.high, 1 - p.low)
-        for label, over, (value, low, high) in ((one, other, p), (other, one, mirrored)):
-            known = {"env": env, "environments": len(common), "step": step, "label": label, "over": over}
-            rows.append({**known, "probability": value, "low": low, "high": high})
+        pairs = [(tasks[one][name], tasks[other][name]) for name in common]
+        last = statistics.probability_of_improvement([x.last for x, _ in pairs], [y.last for _, y in pairs])
+        best = statistics.probability_of_improvement([x.best for x, _ in pairs], [y.best for _, y in pairs])
+        known = {"env": env, "environments": len(common), "step": step}
+        rows.append({**known, "label": one, "over": other, **_improvement_columns(last, best)})
+        rows.append({**known, "label": other, "over": one, **_improvement_columns(_other_way(last), _other_way(best))})
     return rows
 
 
+def _improvement_columns(last: statistics.Interval, best: statistics.Interval) -> Row:
+    names = ("probability", "low", "high", "best_probability", "best_low", "best_high")
+    return dict(zip(names, (*last, *best), strict=True))
+
+
+def _other_way(p: statistics.Interval) -> statistics.Interval:
+    return statistics.Interval(1 - p.value, 1 - p.high, 1 - p.low)
+
+
 def _normalised_rows(
-    step: int, tasks: Mapping[str, Mapping[str, np.ndarray]], reference: str, notes: list[str]
+    step: int, tasks: Mapping[str, Mapping[str, Scores]], reference: str, notes: list[str]
 ) -> list[Row]:
-    """Scores divided by the reference's mean, which counts as known: intervals are those of the label's own seeds.
+    """Last means divided by the reference's mean, which counts as known: intervals are those of the label's own seeds.
     A mean that is not positive would turn the order of scores around."""
-    means = {env: float(last.mean()) for env, last in tasks[reference].items()}
+    means = {env: float(scores.last.mean()) for env, scores in tasks[reference].items()}
     notes += [
         f"{env} is not in the normalised scores at step {step}: the mean of {reference} there is not positive"
         for env, mean in means.items()
@@ -163,10 +174,9 @@ def _normalised_rows(
     ]
     rows = []
     for label, own in tasks.items():
-        ratios = [last / means[env] for env, last in own.items() if means.get(env, 0) > 0]
+        ratios = [scores.last / means[env] for env, scores in own.items() if means.get(env, 0) > 0]
         if len(ratios) < 2:
             continue
-        iqm = statistics.iqm_interval(ratios)
         rows.append(
             {
                 "step": step,
@@ -174,9 +184,7 @@ def _normalised_rows(
                 "reference": reference,
                 "environments": len(ratios),
                 "mean": float(np.mean([ratio.mean() for ratio in ratios])),
-                "iqm": iqm.value,
-                "iqm_low": iqm.low,
-                "iqm_high": iqm.high,
+                **_iqm_columns(ratios),
             }
         )
     return rows
@@ -229,14 +237,20 @@ def _table(title: str, columns: Sequence[str], sections: Sequence[Sequence[Seque
 
 
 def _score_table(env: str, rows: Sequence[Row]) -> Any:
-    def cells(row: Row) -> list[str]:
-        seeds = f"{row['seeds']} of {row['seeds'] + row['missing']}" if row["missing"] else str(row["seeds"])
-        spreads = [f"{row[f'{kind}_mean']:.1f} ± {row[f'{kind}_std']:.1f}" for kind in ("last", "best")]
-        interval = f"{row['iqm']:.1f} [{row['iqm_low']:.1f}, {row['iqm_high']:.1f}]"
-        return [row["label"], f"{row['step']:,}", seeds, *spreads, interval]
+    """Two lines for each row: one for each kind of score."""
 
-    columns = ("label", "step", "seeds", f"last {statistics.LAST // 1000}k", "best so far", "IQM [95 %]")
-    return _table(env, columns, [[cells(row) for row in own] for own in _grouped(rows, "step").values()])
+    def lines(row: Row) -> list[list[str]]:
+        seeds = f"{row['seeds']} of {row['seeds'] + row['missing']}" if row["missing"] else str(row["seeds"])
+        found = []
+        for name, kind, prefix in ((WINDOW, "last", ""), ("best so far", "best", "best_")):
+            low, high = row[f"{prefix}iqm_low"], row[f"{prefix}iqm_high"]
+            spread = f"{row[f'{kind}_mean']:.1f} ± {row[f'{kind}_std']:.1f}"
+            found.append([name, spread, f"{row[f'{prefix}iqm']:.1f} [{low:.1f}, {high:.1f}]"])
+        return [[row["label"], f"{row['step']:,}", seeds, *found[0]], ["", "", "", *found[1]]]
+
+    columns = ("label", "step", "seeds", "score", "mean ± std", "IQM [95 %]")
+    groups = _grouped(rows, "step").values()
+    return _table(env, columns, [[line for row in own for line in lines(row)] for own in groups])
 
 
 def _improvement_table(env: str, rows: Sequence[Row]) -> Any:
@@ -250,10 +264,11 @@ def _improvement_table(env: str, rows: Sequence[Row]) -> Any:
         if row is None:
             return ""
         size = f" ({row['environments']})" if env == ALL else ""
-        return f"{row['probability']:.2f}{size}\n{row['low']:.2f}–{row['high']:.2f}"
+        last = f"{row['probability']:.2f}{size} {row['low']:.2f}–{row['high']:.2f}"
+        return f"{last}\n{row['best_probability']:.2f} {row['best_low']:.2f}–{row['best_high']:.2f}"
 
     where = "all environments that two labels share (how many)" if env == ALL else env
-    title = f"{where} at step {step:,}: P(row beats column), 95 % interval"
+    title = f"{where} at step {step:,}: P(row beats column), 95 % interval; by {WINDOW}, below it by best so far"
     return _table(title, ["", *labels], [[[label, *(cell(label, over) for over in labels)] for label in labels]])
 
 

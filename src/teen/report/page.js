@@ -3,7 +3,7 @@
 
 const byId = (id) => document.getElementById(id);
 const live = document.body.dataset.live === "yes";
-const state = { mode: "mean", smooth: 0, hidden: new Set(), chosen: {}, at: "last", differing: false };
+const state = { mode: "mean", smooth: 0, hidden: new Set(), chosen: {}, at: "last", by: "", differing: false };
 const FIRST_SHOWN = { diagnostics: "bias_normalised_mean" };
 const charts = new Map();
 let data = JSON.parse(byId("data").textContent);
@@ -202,9 +202,10 @@ class SortedTable {
 
 const LABEL = { title: "Label", key: (row) => row.label, cell: (row) => labelCell(row.label), text: true };
 const STEP = { title: "Step", key: (row) => row.step, cell: (row) => cell(short(row.step)) };
-const iqm = (text) => ({
-  title: "IQM [95 %]", key: (row) => row.iqm, cell: (row) => interval(row.iqm, row.iqm_low, row.iqm_high, text),
-});
+const iqm = (title, kind, text) => {
+  const [value, low, high] = [`${kind}iqm`, `${kind}iqm_low`, `${kind}iqm_high`];
+  return { title, key: (row) => row[value], cell: (row) => interval(row[value], row[low], row[high], text) };
+};
 
 const scores = new SortedTable(byId("scores").querySelector("table"), [
   { title: "Environment", key: (row) => row.env, cell: (row) => cell(row.env, { className: "text" }), text: true },
@@ -212,8 +213,9 @@ const scores = new SortedTable(byId("scores").querySelector("table"), [
   STEP,
   { title: "Seeds", key: (row) => row.seeds, cell: (row) => cell(ofAll(row.seeds, row.seeds + row.missing)) },
   { title: "Last 50k", key: (row) => row.last_mean, cell: (row) => spread(row.last_mean, row.last_std) },
+  iqm("IQM of last 50k [95 %]", ""),
   { title: "Best so far", key: (row) => row.best_mean, cell: (row) => spread(row.best_mean, row.best_std) },
-  iqm(),
+  iqm("IQM of best [95 %]", "best_"),
 ]);
 
 const normalised = new SortedTable(byId("normalised").querySelector("table"), [
@@ -221,7 +223,7 @@ const normalised = new SortedTable(byId("normalised").querySelector("table"), [
   STEP,
   { title: "Environments", key: (row) => row.environments, cell: (row) => cell(row.environments) },
   { title: "Mean", key: (row) => row.mean, cell: (row) => cell(fixed(3)(row.mean)) },
-  iqm(fixed(3)),
+  iqm("IQM [95 %]", "", fixed(3)),
 ]);
 
 // Whether a row is of the chosen step: a number, "all", or "last", the one at which an environment's runs end together.
@@ -257,7 +259,8 @@ function matrix(rows) {
   const head = labels.map((label) => element("th", { scope: "col", textContent: label }));
   const entry = (label, over) => {
     const row = rows.find((one) => one.label === label && one.over === over);
-    return row ? interval(row.probability, row.low, row.high, fixed(2)) : cell("");
+    const [value, low, high] = ["probability", "low", "high"].map((name) => row?.[state.by + name]);
+    return row ? interval(value, low, high, fixed(2)) : cell("");
   };
   const body = labels.map((label) => element("tr", {}, labelCell(label), ...labels.map((over) => entry(label, over))));
   const known = data.environments.some((part) => part.env === rows[0].env);
@@ -361,6 +364,10 @@ function listen() {
   }
   byId("at").addEventListener("change", (event) => {
     state.at = event.target.value;
+    showTables();
+  });
+  byId("by").addEventListener("change", (event) => {
+    state.by = event.target.value;
     showTables();
   });
   byId("configuration").querySelector("input").addEventListener("change", (event) => {
