@@ -1,4 +1,5 @@
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,27 @@ def test_runs_are_found_at_any_depth_in_order_and_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     by_hand = runs.find(["b/alpha=0.2", "a", "../" + tmp_path.name + "/a", tmp_path / "a", "b"])
     assert list(map(str, by_hand)) == ["b/alpha=0.2", "a", "b/alpha=0", "b/alpha=0/agent/old"]
+
+
+def test_checkpoints_hold_no_runs(tmp_path):
+    for name in ("a", "a/checkpoint/000010", "checkpoint/b"):
+        write(tmp_path / name)
+    assert runs.find([tmp_path]) == [tmp_path / "a"]
+    assert runs.find([tmp_path / "checkpoint"]) == [tmp_path / "checkpoint/b"]  # asked for by name
+
+
+def test_folders_may_vanish_while_runs_are_looked_for(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        write(tmp_path / name)
+    scandir = os.scandir
+
+    def vanishing(path):
+        if Path(path) == tmp_path / "b":
+            Path(path).rename(tmp_path.parent / "elsewhere")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert runs.find([tmp_path]) == [tmp_path / "a", tmp_path / "c"]
 
 
 def test_where_there_is_no_run(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import os
 import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
@@ -55,13 +56,20 @@ def find(folders: Sequence[str | Path]) -> list[Path]:
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder")
-        configs = sorted(folder.rglob("config.toml"), key=lambda path: path.parent.parts)
-        own = [path.parent for path in configs if _log(path.parent, "eval.csv")]
+        own = sorted(_below(folder), key=lambda path: path.parts)
         if not own:
             raise UserError(f"{folder} holds no run: there is no config.toml with an eval.csv beside it")
         for path in own:
             found.setdefault(path.resolve(), path)
     return list(found.values())
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Passes over folders that vanish meanwhile, and those of checkpoints, as large as they are."""
+    for place, inside, files in os.walk(folder):
+        inside[:] = [name for name in inside if name != "checkpoint"]
+        if "config.toml" in files and _log(Path(place), "eval.csv"):
+            yield Path(place)
 
 
 def read(path: Path) -> Run:
@@ -130,7 +138,7 @@ def _short(value: Any) -> str:
 def _log(folder: Path, name: str) -> Path | None:
     """A log, compressed or not."""
     for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
+        if os.path.isfile(path):  # False also where it may not be looked at
             return path
     return None
 
