@@ -63,7 +63,7 @@ ALLOWED = {
         "spec",
         "stepwise",
     ),
-    "report": ("analysis", "cli", "errors", "lock", "report"),
+    "report": ("analysis", "cli", "errors", "files", "lock", "report"),
     "paper": (
         *(
             "agent",

@@ -316,7 +316,7 @@ def test_a_link_out_of_the_run_is_not_followed(pattern, victim, capsys):
 @pytest.mark.parametrize(
     "name",
     [
-        *("config.toml.part", "agent/agent.json.part", "agent/weights.safetensors.part", "curve.png", ".curve.png"),
+        *("config.toml.part", "agent/agent.json.part", "agent/weights.safetensors.part", "curve.png", "curve.png.part"),
         *("checkpoint/step-000000000240.part", "checkpoint/step-000000000240", "rows"),
     ],
 )

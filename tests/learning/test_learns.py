@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import teen
-from teen.report.curve import headline_curves
+from teen.analysis.runs import evaluations
 
 PENDULUM = {
     "seeds": 3, "steps": 10_000, "width": 64, "warmup": 1_000, "lr": 1e-3, "eval_every": 1_000,
@@ -22,7 +22,7 @@ POINT = {
 
 def curves(outcome) -> list[np.ndarray]:
     """Per seed, the mean return of each evaluation."""
-    return [scores for _, scores in headline_curves(outcome.folders[0] / "eval.csv").values()]
+    return list(evaluations(outcome.folders[0]).returns)
 
 
 @pytest.mark.parametrize(

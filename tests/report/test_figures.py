@@ -10,10 +10,10 @@ from PIL import Image
 
 from teen import UserError
 from teen.analysis import runs as reading
-from teen.report import figures
+from teen.report import curve, figures
 from teen.report.write import command_report, write
 
-from .synthetic import HOSTILE, score, write_run
+from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -161,6 +161,30 @@ def test_many_labels_and_environments_fit(tmp_path):
     out = write(runs, tmp_path / "out").parent
     with Image.open(out / "figures" / "all-mean.png") as picture:
         assert picture.width == pytest.approx(6.8 * 300, abs=1)
+
+
+def test_the_curve_of_a_run_goes_on_after_a_seed_has_ended(tmp_path):
+    run = write_run(tmp_path / "a", evaluations=2)
+    for number in (3, 4):
+        evaluate(run, number * EVERY, 1, (0, 2))
+    evaluate(run, 5 * EVERY, 1, (2,))
+    (axes,) = curve.curve(reading.evaluations(run), "td3").axes
+    middle = axes.lines[-1]
+    np.testing.assert_array_equal(middle.get_xdata(), EVERY * np.arange(1, 6))
+    assert middle.get_ydata()[1:].tolist() == [
+        score(1, k * EVERY, seed) for k, seed in ((2, 1), (3, 1), (4, 1), (5, 2))
+    ]
+    assert middle.get_label() == "mean of 3 seeds, 1 at the end"
+
+
+def test_a_curve_that_cannot_be_drawn_leaves_the_run_and_the_picture_alone(tmp_path):
+    run = write_run(tmp_path / "a", evaluations=2)
+    curve.draw(run / "eval.csv", run / "curve.png", "td3")
+    before = (run / "curve.png").read_bytes()
+    assert before.startswith(b"\x89PNG")
+    (run / "eval.csv").write_text("seed,step\n?,?\n")
+    curve.draw(run / "eval.csv", run / "curve.png", "td3")
+    assert (run / "curve.png").read_bytes() == before
 
 
 def test_file_names_are_harmless_and_distinct():

@@ -28,17 +28,27 @@ NOT_LEARNED_WITH = (  # where and how long a run ran, and what it writes down
 ADDED_LATER = {"target_entropy": -1.0}  # settings that older runs do not name, and what they had
 
 
+class Evaluations(NamedTuple):
+    """What eval.csv says."""
+
+    seeds: list[int]
+    steps: np.ndarray  # (evaluation,)
+    returns: np.ndarray  # (seed, evaluation): mean over episodes; NaN where a seed has none
+    episodes: np.ndarray  # (seed, evaluation) how many
+    members: dict[int, np.ndarray]  # step: (seed, member) returns, NaN where missing
+
+
 class Run(NamedTuple):
     """One variant's folder: all its seeds."""
 
     path: Path
     settings: dict[str, Any]  # of config.toml, flat; without the versions
     versions: dict[str, str]
-    seeds: list[int]
-    steps: np.ndarray  # (evaluation,)
-    returns: np.ndarray  # (seed, evaluation): mean over episodes; NaN where a seed has none
-    episodes: np.ndarray  # (seed, evaluation) how many
-    members: dict[int, np.ndarray]  # step: (seed, member) returns, NaN where missing
+    seeds: list[int]  # these and the next four as of Evaluations
+    steps: np.ndarray
+    returns: np.ndarray
+    episodes: np.ndarray
+    members: dict[int, np.ndarray]
     training: dict[str, np.ndarray]  # train.csv by column, "seed" and "step" among them; empty if there is none
 
     @property
@@ -83,6 +93,13 @@ def read(path: Path) -> Run:
         raise UserError(f"{path / 'config.toml'} is damaged: its versions are no table")
     if not isinstance(settings.get("algo"), str) or not isinstance(settings.get("env"), str):
         raise UserError(f"{path / 'config.toml'} names no algo and env")
+    own = evaluations(path)
+    with _blaming(path, "train.csv"):
+        training = _columns(_rows(path, "train.csv"))
+    return Run(path, settings, dict(versions), *own, training)
+
+
+def evaluations(path: Path) -> Evaluations:
     scores: dict[tuple[int, int], list[float]] = {}
     members: dict[int, dict[tuple[int, int], float]] = {}
     with _blaming(path, "eval.csv"):
@@ -92,17 +109,13 @@ def read(path: Path) -> Run:
                 scores.setdefault((seed, step), []).append(float(row["return"]))
             else:
                 members.setdefault(step, {})[seed, _whole(row["policy"], MOST_MEMBERS)] = float(row["return"])
-    with _blaming(path, "train.csv"):
-        training = _columns(_rows(path, "train.csv"))
     seeds = sorted({seed for seed, _ in scores})
     steps = np.array(sorted({step for _, step in scores}), int)
     returns = np.array([[np.mean(scores.get((s, t), [np.nan])) for t in steps] for s in seeds])
     episodes = np.array([[len(scores.get((s, t), [])) for t in steps] for s in seeds], int)
     shape = len(seeds), len(steps)
     by_step = {step: _table(own, seeds) for step, own in sorted(members.items())}
-    return Run(
-        path, settings, dict(versions), seeds, steps, returns.reshape(shape), episodes.reshape(shape), by_step, training
-    )
+    return Evaluations(seeds, steps, returns.reshape(shape), episodes.reshape(shape), by_step)
 
 
 def labels(runs: Sequence[Run]) -> list[str]:

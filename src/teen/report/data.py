@@ -106,14 +106,15 @@ def _curve(runs: Sequence[Run]) -> dict[str, Any]:
     """Statistics over the seeds that have each evaluation."""
     steps = np.unique(np.concatenate([run.steps for run in runs]))
     returns = np.concatenate([_at(run, steps) for run in runs])
+    mean, std = metrics.mean_and_std(returns)
     iqm, low, high = statistics.iqm_curve(returns)
     return {
         "seeds": [seed for run in runs for seed in run.seeds],
         "steps": plain(steps),
         "returns": plain(returns),
         "count": plain(np.isfinite(returns).sum(0)),
-        "mean": plain(metrics.mean(returns)),
-        "std": plain(np.sqrt(metrics.mean((returns - metrics.mean(returns)) ** 2))),
+        "mean": plain(mean),
+        "std": plain(std),
         "iqm": plain(iqm),
         "low": plain(low),
         "high": plain(high),

@@ -29,6 +29,12 @@ def mean(values: np.ndarray) -> np.ndarray:
     return np.where(counts > 0, np.where(finite, values, 0.0).sum(0) / np.maximum(counts, 1), np.nan)
 
 
+def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Over the first axis, of what is finite."""
+    middle = mean(values)
+    return middle, np.sqrt(mean((values - middle) ** 2))
+
+
 def training(runs: Sequence[Run]) -> Curves:
     """Of train.csv. The runs have other seeds of the same settings."""
     tables = [run.training for run in runs if run.training]
