@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from ..analysis import runs as reading
 from ..analysis.runs import Run
 from ..errors import UserError
+from ..files import write_beside
 from . import page
 from .compare import parse_steps
 from .data import collect
@@ -37,20 +37,13 @@ def write(runs: Sequence[Run], out: Path, steps: Sequence[int] = ()) -> Path:
     whole = json.dumps(data, allow_nan=False, indent=1).encode()
     try:
         for name, content in ((SUMMARY, whole), *pictures, *tables, ("index.html", page.render(data).encode())):
-            _put(out / name, content)
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            write_beside(out / name, content)
         for name in set(earlier) - set(data["files"]):
             (out / name).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{out} cannot be written: {error.strerror}") from None
     return out / "index.html"
-
-
-def _put(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.part")
-    beside.unlink(missing_ok=True)  # a link left there is replaced, not followed
-    beside.write_bytes(content)
-    os.replace(beside, path)
 
 
 def _earlier(out: Path) -> list[str]:
