@@ -211,6 +211,12 @@ def test_labels_say_what_differs():
     assert runs.labels(both) == ["teen n=10 alpha=0.2", "teen n=5 alpha=0"]
 
 
+def test_labels_keep_apart_what_differs_late():
+    close = [named(gamma=gamma, lr=0.0003) for gamma in (0.9999991, 0.9999992, 0.99)]
+    assert runs.labels(close) == ["teen gamma=0.9999991", "teen gamma=0.9999992", "teen gamma=0.99"]
+    assert runs.labels([named(lr=lr) for lr in (3e-4, 1e-7)]) == ["teen lr=0.0003", "teen lr=1e-07"]
+
+
 def test_a_setting_that_older_runs_do_not_name_has_its_old_value():
     old, same, other = ({"algo": "sac", **own} for own in ({}, {"target_entropy": -1.0}, {"target_entropy": -0.5}))
     assert runs.labels([named(**old), named(**same)]) == ["sac", "sac"]

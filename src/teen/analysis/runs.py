@@ -145,7 +145,8 @@ def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
 
 
 def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Different values stay different."""
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
 def _log(folder: Path, name: str) -> Path | None:
