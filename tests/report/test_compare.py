@@ -1,9 +1,11 @@
 import csv
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from teen.analysis import runs as reading
 from teen.analysis.runs import Run
 from teen.errors import UserError
 from teen.report import compare as comparing
@@ -126,6 +128,19 @@ def test_a_quarantined_seed_is_missing_from_then_on():
     early, late = (row(found.scores, step=step) for step in (50_000, 100_000))
     assert (early["seeds"], early["missing"]) == (3, 1)
     assert (late["seeds"], late["missing"], late["last_mean"], late["best_mean"]) == (1, 3, 3.5, 4)
+
+
+def test_an_infinite_return_is_as_good_as_none(tmp_path):
+    folder = write(tmp_path / "a", scores=(1.0, 2.0, 3.0), steps=(25_000, 50_000))
+    with (folder / "eval.csv").open("a") as file:
+        file.write("0,75000,mean,0,inf,9\n0,75000,mean,1,-inf,9\n1,75000,mean,0,inf,9\n2,75000,mean,0,4.0,9\n")
+        file.write("2,75000,0,0,inf,9\n2,75000,1,0,6.0,9\n")
+    read = reading.read(folder)
+    np.testing.assert_array_equal(read.members[75_000][2], [np.nan, 6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        late = row(compare([read]).scores, step=75_000)
+    assert (late["seeds"], late["missing"], late["last_mean"], late["iqm"], late["best_mean"]) == (1, 2, 3.5, 3.5, 4)
 
 
 def test_a_run_that_has_just_begun_is_left_out_and_named():

@@ -33,7 +33,7 @@ class Evaluations(NamedTuple):
 
     seeds: list[int]
     steps: np.ndarray  # (evaluation,)
-    returns: np.ndarray  # (seed, evaluation): mean over episodes; NaN where a seed has none
+    returns: np.ndarray  # (seed, evaluation): mean over episodes; NaN where a seed has none, or one is not finite
     episodes: np.ndarray  # (seed, evaluation) how many
     members: dict[int, np.ndarray]  # step: (seed, member) returns, NaN where missing
 
@@ -106,9 +106,9 @@ def evaluations(path: Path) -> Evaluations:
         for row in _rows(path, "eval.csv"):
             seed, step = _whole(row["seed"], LARGEST_STEP), _whole(row["step"], LARGEST_STEP)
             if row["policy"] == HEADLINE:
-                scores.setdefault((seed, step), []).append(float(row["return"]))
+                scores.setdefault((seed, step), []).append(_finite(row["return"]))
             else:
-                members.setdefault(step, {})[seed, _whole(row["policy"], MOST_MEMBERS)] = float(row["return"])
+                members.setdefault(step, {})[seed, _whole(row["policy"], MOST_MEMBERS)] = _finite(row["return"])
     seeds = sorted({seed for seed, _ in scores})
     steps = np.array(sorted({step for _, step in scores}), int)
     returns = np.array([[np.mean(scores.get((s, t), [np.nan])) for t in steps] for s in seeds])
@@ -196,6 +196,12 @@ def _whole(text: str, most: int) -> int:
     if not 0 <= number <= most:
         raise ValueError(f"{text} is out of range")
     return number
+
+
+def _finite(text: str) -> float:
+    """An infinite return tells no more than none."""
+    number = float(text)
+    return number if np.isfinite(number) else np.nan
 
 
 def _columns(rows: list[dict[str, str]]) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ def collect(runs: Sequence[Run], steps: Sequence[int] = ()) -> dict[str, Any]:
 
     Runs without an evaluation are named in the notes and left out of the rest.
     """
-    begun = [_finite(run) for run in runs if run.steps.size]
+    begun = [run for run in runs if run.steps.size]
     found = compare(begun, also=steps) if begun else Comparison("", [], [], [], [])
     pools = pooled(begun)
     names = dict(zip((run.path for run in runs), _names(runs), strict=True))
@@ -62,11 +62,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def _finite(run: Run) -> Run:
-    """An infinite return tells no more than none."""
-    return run._replace(returns=np.where(np.isfinite(run.returns), run.returns, np.nan))
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
