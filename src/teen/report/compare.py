@@ -167,11 +167,13 @@ def _normalised_rows(
     """Last means divided by the reference's mean, which counts as known: intervals are those of the label's own seeds.
     A mean that is not positive would turn the order of scores around."""
     means = {env: float(scores.last.mean()) for env, scores in tasks[reference].items()}
-    notes += [
-        f"{env} is not in the normalised scores at step {step}: the mean of {reference} there is not positive"
-        for env, mean in means.items()
-        if mean <= 0
-    ]
+    everywhere = dict.fromkeys(env for own in tasks.values() for env in own)
+    for env in everywhere if len(everywhere) > 1 else ():
+        if means.get(env, 0) <= 0:
+            why = (
+                f"the mean of {reference} there is not positive" if env in means else f"{reference} has no score there"
+            )
+            notes.append(f"{env} is not in the normalised scores at step {step}: {why}")
     rows = []
     for label, own in tasks.items():
         ratios = [scores.last / means[env] for env, scores in own.items() if means.get(env, 0) > 0]
