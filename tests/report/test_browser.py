@@ -157,6 +157,19 @@ def test_keys_move_the_cursor_and_zoom(tab, report):
     assert reached >= {"theme", "legend", "mode", "smooth", "plot", "at"}
 
 
+def test_zooming_ends_at_one_step(tab, report):
+    tab.goto(report)
+    plot = tab.locator("#curves .plot").first
+    plot.focus()
+    for _ in range(80):
+        plot.press("+")
+    low, high = tab.evaluate("[...charts.values()][0].zoom")
+    assert 1 <= high - low < 2
+    assert tab.evaluate("ticks(1e17, 1e17 + 32, 5).length") < 10
+    plot.press("0")
+    assert "100k" in ticks(tab)
+
+
 def test_smoothing_and_modes_change_what_is_drawn(tab, report):
     tab.goto(report)
     tab.select_option("#mode", "seeds")

@@ -48,9 +48,9 @@ function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.75) * power;
-  const found = [];
-  for (let k = Math.ceil(low / step); k * step <= high; k += 1) found.push(Number((k * step).toPrecision(12)));
-  return found;
+  const first = Math.ceil(low / step); // counted, not added up to: adding 1 to a large number may leave it as it is
+  const found = Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+  return [...new Set(found.map((value) => Number(value.toPrecision(12))))];
 }
 
 // The mean of as many neighbours on either side, at most `reach`: no lag, and the ends stay where they are.
@@ -290,10 +290,11 @@ class Chart {
     this.plot.addEventListener("keydown", (event) => this.key(event));
   }
 
+  // There is nothing to see within one step.
   narrow(from, to) {
     const [low, high] = this.size.full;
     const range = [Math.max(from, low), Math.min(to, high)];
-    this.zoomTo(range[0] <= low && range[1] >= high ? null : range[1] > range[0] ? range : this.zoom);
+    this.zoomTo(range[0] <= low && range[1] >= high ? null : range[1] - range[0] >= 1 ? range : this.zoom);
   }
 
   key(event) {
