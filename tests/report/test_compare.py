@@ -200,6 +200,7 @@ def test_normalised_by_the_reference():
     assert found.notes == [note]
     lacking = compare([*runs, flat("Walker2d-v5", "teen", [1])])
     assert lacking.notes == [note, "Walker2d-v5 is not in the normalised scores at step 100000: td3 has no score there"]
+    assert compare([runs[1], flat("Hopper-v5", "sac", [1])]).notes == []  # nobody has two environments
     assert {r["label"] for r in found.normalised} == {"teen", "td3"}  # sac shares one environment alone
     teen = row(found.normalised, label="teen")  # 2, 4 and 0.25, 0.75
     assert (teen["step"], teen["environments"], teen["reference"]) == (100_000, 2, "td3")

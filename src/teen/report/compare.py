@@ -167,12 +167,11 @@ def _normalised_rows(
     """Last means divided by the reference's mean, which counts as known: intervals are those of the label's own seeds.
     A mean that is not positive would turn the order of scores around."""
     means = {env: float(scores.last.mean()) for env, scores in tasks[reference].items()}
-    everywhere = dict.fromkeys(env for own in tasks.values() for env in own)
-    for env in everywhere if len(everywhere) > 1 else ():
+    several = any(len(own) > 1 for own in tasks.values())  # otherwise there is nothing to normalise
+    for env in dict.fromkeys(env for own in tasks.values() for env in own) if several else ():
         if means.get(env, 0) <= 0:
-            why = (
-                f"the mean of {reference} there is not positive" if env in means else f"{reference} has no score there"
-            )
+            why = f"the mean of {reference} there is not positive"
+            why = why if env in means else f"{reference} has no score there"
             notes.append(f"{env} is not in the normalised scores at step {step}: {why}")
     rows = []
     for label, own in tasks.items():
