@@ -349,6 +349,7 @@ def test_the_list_of_runs_renews_itself_and_keeps_what_was_ticked(tab, tmp_path)
 def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_path):
     run = write_run(tmp_path / "run", evaluations=5)
     write_run(tmp_path / "other", "teen", level=2, evaluations=5)
+    new = write_run(tmp_path / "new", "sac", env="Ant-v5", evaluations=0)
     server = Server(tmp_path, port=0, seconds=0.1)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -356,6 +357,7 @@ def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_pat
         tab.goto(server.url)
         tab.get_by_label("compare run").check()
         tab.get_by_label("compare other").check()
+        tab.get_by_label("compare new").check()
         tab.get_by_role("button", name="Compare").click()
         tab.get_by_role("button", name="teen").click()
         tab.mouse.move(*place(tab, 0.2))
@@ -366,10 +368,14 @@ def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_pat
         assert [path.count("L") for path in paths(tab)] == [4]
         for number in range(6, 11):
             evaluate(run, number * EVERY, 1, (0, 1, 2))
+        for number in range(1, 11):
+            evaluate(new, number * EVERY, 1, (0, 1, 2))
         tab.locator("#notes li", has_text="other has 50,000 of 100,000 steps").wait_for()
         playwright.expect(tab.locator("#notes li")).to_have_count(1)
         assert [path.count("L") for path in paths(tab)] == [9]
         assert ticks(tab) == zoomed
+        pressed = {label: tab.get_by_role("button", name=label).get_attribute("aria-pressed") for label in LABELS}
+        assert pressed == {"td3": "true", "teen": "false", "sac": "true"}
         (run / "config.toml").rename(run / "elsewhere.toml")
         tab.locator("#note", has_text="There is no such run here").wait_for()
         (run / "elsewhere.toml").rename(run / "config.toml")

@@ -302,10 +302,12 @@ function showLegend() {
   const buttons = [...byId("legend").children];
   if (buttons.length === data.labels.length && buttons.every((button, i) => button.value === data.labels[i])) return;
   byId("legend").replaceChildren(...data.labels.map((label, i) => {
-    const button = element("button", { type: "button", value: label, ariaPressed: "true" }, swatch(i), label);
+    const button = element("button", { type: "button", value: label }, swatch(i), label);
+    const press = () => { button.ariaPressed = String(!state.hidden.has(label)); };
+    press();
     button.addEventListener("click", () => {
       if (!state.hidden.delete(label)) state.hidden.add(label);
-      button.ariaPressed = String(!state.hidden.has(label));
+      press();
       showCharts();
     });
     return button;
