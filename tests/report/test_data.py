@@ -90,8 +90,35 @@ def test_diagnostics_are_read_where_there_are_some(tmp_path):
     assert collected(run)["environments"][0]["diagnostics"] == {
         "coverage": [{"label": "td3", "steps": [1000, 2000], "mean": [0.6, None], "std": [0.1, None]}]
     }
-    (run / "diagnostics.csv").write_text("seed,step\n0,1000\n")
-    with pytest.raises(UserError, match=r"diagnostics\.csv is damaged"):
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.csv", "seed,step,q\n0,1000,0.5\n"),
+        ("diagnostics.csv", "seed,step,quantity,value\n0,1000,coverage,0.5\n"),
+        ("confusion.csv", "seed,step,member,guess,share\n0,1000,0,0,0.5\n"),
+    ],
+    ids=range(3),
+)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("step", "stop"), "it has no column 'step'"),
+        (("1000", "inf"), "a step is out of range|invalid literal"),
+        (("1000", "-1"), "out of range"),
+        (("0.5", "x" * 200_000), "field larger"),
+        (("0.5", "half"), "could not convert"),
+        ((",0.5", ""), "line 2 has too few columns"),
+    ],
+    ids=range(6),
+)
+def test_a_damaged_log_is_named(tmp_path, name, text, change, message):
+    run = write_run(tmp_path / "a")
+    (run / name).write_text(text)
+    collected(run)
+    (run / name).write_text(text.replace(*change))
+    with pytest.raises(UserError, match=rf"{name} is damaged: .*({message})"):
         collected(run)
 
 

@@ -78,7 +78,7 @@ def _below(folder: Path) -> Iterator[Path]:
     """Passes over folders that vanish meanwhile, and those of checkpoints, as large as they are."""
     for place, inside, files in os.walk(folder):
         inside[:] = [name for name in inside if name != "checkpoint"]
-        if "config.toml" in files and _log(Path(place), "eval.csv"):
+        if "config.toml" in files and _file(Path(place), "eval.csv"):
             yield Path(place)
 
 
@@ -94,21 +94,21 @@ def read(path: Path) -> Run:
     if not isinstance(settings.get("algo"), str) or not isinstance(settings.get("env"), str):
         raise UserError(f"{path / 'config.toml'} names no algo and env")
     own = evaluations(path)
-    with _blaming(path, "train.csv"):
-        training = _columns(_rows(path, "train.csv"))
+    with log(path, "train.csv") as rows:
+        training = _columns(rows)
     return Run(path, settings, dict(versions), *own, training)
 
 
 def evaluations(path: Path) -> Evaluations:
     scores: dict[tuple[int, int], list[float]] = {}
     members: dict[int, dict[tuple[int, int], float]] = {}
-    with _blaming(path, "eval.csv"):
-        for row in _rows(path, "eval.csv"):
-            seed, step = _whole(row["seed"], LARGEST_STEP), _whole(row["step"], LARGEST_STEP)
+    with log(path, "eval.csv") as rows:
+        for row in rows:
+            seed, step = whole(row["seed"], LARGEST_STEP), whole(row["step"], LARGEST_STEP)
             if row["policy"] == HEADLINE:
                 scores.setdefault((seed, step), []).append(_finite(row["return"]))
             else:
-                members.setdefault(step, {})[seed, _whole(row["policy"], MOST_MEMBERS)] = _finite(row["return"])
+                members.setdefault(step, {})[seed, whole(row["policy"], MOST_MEMBERS)] = _finite(row["return"])
     seeds = sorted({seed for seed, _ in scores})
     steps = np.array(sorted({step for _, step in scores}), int)
     returns = np.array([[np.mean(scores.get((s, t), [np.nan])) for t in steps] for s in seeds])
@@ -149,7 +149,21 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-def _log(folder: Path, name: str) -> Path | None:
+@contextmanager
+def log(folder: Path, name: str) -> Iterator[list[dict[str, str]]]:
+    """The rows of a log; none where there is no such file. What goes wrong inside is its damage."""
+    path = _file(folder, name)
+    try:
+        yield _rows(path) if path else []
+    except UserError:
+        raise
+    except KeyError as error:
+        raise UserError(f"{path} is damaged: it has no column {error}") from None
+    except (ValueError, csv.Error) as error:
+        raise UserError(f"{path} is damaged: {error}") from None
+
+
+def _file(folder: Path, name: str) -> Path | None:
     """A log, compressed or not."""
     for path in (folder / name, folder / f"{name}.gz"):
         if os.path.isfile(path):  # False also where it may not be looked at
@@ -157,10 +171,7 @@ def _log(folder: Path, name: str) -> Path | None:
     return None
 
 
-def _rows(folder: Path, name: str) -> list[dict[str, str]]:
-    path = _log(folder, name)
-    if path is None:
-        return []
+def _rows(path: Path) -> list[dict[str, str]]:
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(LARGEST_LOG + 1)
@@ -177,21 +188,7 @@ def _rows(folder: Path, name: str) -> list[dict[str, str]]:
     return rows
 
 
-@contextmanager
-def _blaming(folder: Path, name: str) -> Iterator[None]:
-    """What goes wrong inside is this log's damage."""
-    path = _log(folder, name)
-    try:
-        yield
-    except UserError:
-        raise
-    except KeyError as error:
-        raise UserError(f"{path} is damaged: it has no column {error}") from None
-    except (ValueError, csv.Error) as error:
-        raise UserError(f"{path} is damaged: {error}") from None
-
-
-def _whole(text: str, most: int) -> int:
+def whole(text: str, most: int) -> int:
     number = int(text)
     if not 0 <= number <= most:
         raise ValueError(f"{text} is out of range")
@@ -207,7 +204,11 @@ def _finite(text: str) -> float:
 def _columns(rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
     if not rows:
         return {}
-    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+    for name in ("seed", "step"):
+        if not ((columns[name] >= 0) & (columns[name] <= LARGEST_STEP)).all():
+            raise ValueError(f"a {name} is out of range")
+    return columns
 
 
 def _table(values: dict[tuple[int, int], float], seeds: list[int]) -> np.ndarray:

@@ -30,7 +30,8 @@ def last_mean(run: Run, step: int) -> np.ndarray:
     """(seed,) Mean of the evaluations in (step - LAST, step], or the last one before where these are further apart;
     NaN for a seed without any."""
     until = run.returns[:, run.steps <= step]
-    recent = until[:, -max(1, np.count_nonzero((run.steps > step - LAST) & (run.steps <= step))) :]
+    inside = int(((run.steps > step - LAST) & (run.steps <= step)).sum())
+    recent = until[:, -max(1, inside) :]
     count = (~np.isnan(recent)).sum(1)
     return np.where(count > 0, np.nansum(recent, 1) / np.maximum(count, 1), np.nan)
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..analysis import runs as reading
 from ..analysis.runs import Run
-from ..errors import UserError
 
 MOST_POINTS = 400
 MOST_MEMBERS = 40  # rows of a matrix
@@ -44,13 +43,12 @@ def training(runs: Sequence[Run]) -> Curves:
 
 def diagnostics(runs: Sequence[Run]) -> Curves:
     """Of diagnostics.csv, which has a row per number: seed, step, quantity, value."""
-    points: dict[str, list[tuple[float, float]]] = {}
+    points: dict[str, list[tuple[int, float]]] = {}
     for run in runs:
-        try:
-            for row in reading._rows(run.path, "diagnostics.csv"):
-                points.setdefault(row["quantity"], []).append((float(row["step"]), float(row["value"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{run.path / 'diagnostics.csv'} is damaged: {error}") from None
+        with reading.log(run.path, "diagnostics.csv") as rows:
+            for row in rows:
+                step = reading.whole(row["step"], reading.LARGEST_STEP)
+                points.setdefault(row["quantity"], []).append((step, float(row["value"])))
     return {quantity: _over_seeds([tuple(np.array(own).T)]) for quantity, own in points.items()}
 
 
@@ -59,12 +57,14 @@ def confusion(runs: Sequence[Run]) -> tuple[int, np.ndarray] | None:
     many members to be shown."""
     shares: dict[int, dict[tuple[int, int], list[float]]] = {}
     for run in runs:
-        try:
-            for row in reading._rows(run.path, "confusion.csv"):
-                pair = int(row["member"]), int(row["guess"])
-                shares.setdefault(int(row["step"]), {}).setdefault(pair, []).append(float(row["share"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{run.path / 'confusion.csv'} is damaged: {error}") from None
+        with reading.log(run.path, "confusion.csv") as rows:
+            for row in rows:
+                step = reading.whole(row["step"], reading.LARGEST_STEP)
+                pair = (
+                    reading.whole(row["member"], reading.MOST_MEMBERS),
+                    reading.whole(row["guess"], reading.MOST_MEMBERS),
+                )
+                shares.setdefault(step, {}).setdefault(pair, []).append(float(row["share"]))
     if not shares:
         return None
     step = max(shares)
