@@ -188,6 +188,7 @@ def test_a_curve_that_cannot_be_drawn_leaves_the_run_and_the_picture_alone(tmp_p
 
 
 def test_file_names_are_harmless_and_distinct():
+    assert figures.file_names(["all"]) == ["all-2"]
     assert figures.file_names(["a/b", "a:b", "a b", "", "..", "all", "x" * 500]) == [
         "a-b", "a-b-2", "a-b-3", "env", "env-2", "all-2", "x" * 80,
     ]  # fmt: skip

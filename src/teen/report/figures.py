@@ -57,7 +57,7 @@ def file_names(texts: list[str]) -> list[str]:
         stem = (
             "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)[:80].strip("-.") or "env"
         )
-        numbered = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(texts) + 1))
+        numbered = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(texts) + 2))
         found.append(next(name for name in numbered if name not in [*found, "all"]))
     return found
 
