@@ -1,13 +1,16 @@
 """A real server on a port of its own: what it shows, and what it does not."""
 
+import gc
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -16,6 +19,7 @@ import pytest
 
 from teen import UserError
 from teen.lock import locked
+from teen.report.library import Library
 from teen.report.serve import HEADERS, Server, command_serve
 
 from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
@@ -244,6 +248,31 @@ def test_an_empty_folder_waits_and_a_folder_may_itself_be_a_run(tmp_path):
         with Server(folder, port=0) as running:
             threading.Thread(target=running.handle_request).start()
             assert expected in ask(running, "/").text
+
+
+def test_a_run_and_one_of_its_name_inside_are_two(tmp_path):
+    root = write_run(tmp_path / "same", level=1)
+    inner = write_run(root / "same", level=2)
+    library = Library(root)
+    assert library.folders() == {".": root, "same": inner}
+    assert sorted(entry.score for entry in library.entries()) == [101, 201]
+
+
+def test_a_run_that_is_shown_by_itself_is_not_being_written_because_its_neighbours_are(tmp_path):
+    with locked(tmp_path):
+        (entry,) = Library(write_run(tmp_path / "run")).entries()
+        assert not entry.writing
+        assert Library(tmp_path).entries()[0].writing
+
+
+def test_runs_that_are_gone_are_forgotten(root):
+    library = Library(root)
+    library.entries()
+    gone = weakref.ref(library._runs[root / "first"][1].returns)
+    shutil.rmtree(root / "first")
+    assert len(library.entries()) == 2
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_port_in_use_and_a_missing_folder_are_named(server, root):

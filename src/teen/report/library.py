@@ -57,12 +57,17 @@ class Library:
             found = reading.find([self.root])
         except UserError:  # there is none yet
             return {}
-        return {str(path.relative_to(self.root)) if path != self.root else path.name: path for path in found}
+        named = {str(path.relative_to(self.root)): path for path in found}
+        if "." in named and self.root.name not in named:
+            named[self.root.name] = named.pop(".")
+        return named
 
     def entries(self) -> list[Entry]:
         """Newest first."""
         with self._lock:
-            found = [self._entry(name, path) for name, path in self.folders().items()]
+            folders = self.folders()
+            found = [self._entry(name, path) for name, path in folders.items()]
+            self._runs = {path: self._runs[path] for path in folders.values()}  # those that are gone are forgotten
         return sorted(found, key=lambda entry: entry.changed, reverse=True)
 
     def data(self, names: Sequence[str]) -> tuple[str, str]:
@@ -113,7 +118,8 @@ class Library:
 
     def _entry(self, name: str, path: Path) -> Entry:
         changed = max((time for _, time, _ in _stamp(path)), default=0) / 1e9
-        writing = any(holder(folder) for folder in (path, path.parent))
+        places = (path,) if path == self.root else (path, path.parent)  # a sweep is locked as a whole
+        writing = any(map(holder, places))
         try:
             run = self._read(path)
         except UserError as error:
