@@ -244,6 +244,16 @@ def test_the_command(tmp_path, capsys):
     assert written == {"out.csv": 9, "out-improvement.csv": 13, "out-normalised.csv": 5}
 
 
+def test_files_of_an_earlier_comparison_do_not_stay(tmp_path):
+    for env in ("Ant-v5", "Hopper-v5"):
+        for algo in ("teen", "td3"):
+            write(tmp_path / env / algo, algo, env)
+    asked = ["--csv", str(tmp_path / "out.csv")]
+    for folders, left in ((["Ant-v5", "Hopper-v5"], 3), (["Ant-v5"], 2), (["Ant-v5/teen"], 1)):
+        assert command([*(str(tmp_path / folder) for folder in folders), *asked]) == 0
+        assert len(list(tmp_path.glob("*.csv"))) == left
+
+
 def test_the_matrix_is_of_the_step_with_most_labels(capsys):
     longer = [flat("Ant-v5", algo, [1, 2], 14) for algo in ("teen", "td3")]
     found = compare([*longer, flat("Ant-v5", "sac", [3, 4], 12)], [275_000, 300_000, 350_000])

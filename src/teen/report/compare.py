@@ -306,6 +306,8 @@ def command(arguments: list[str]) -> int:
             path = flags.csv if name == "scores" else flags.csv.with_stem(f"{flags.csv.stem}-{name}")
             if rows := getattr(comparison, name):
                 to_csv(rows, path)
+            else:
+                path.unlink(missing_ok=True)  # it would be taken for a part of this comparison
     return 0
 
 
