@@ -126,6 +126,9 @@ def test_an_earlier_report_cannot_name_files_outside(tmp_path):
         (["empty", "--out", "new"], "holds no run"),
         (["missing", "--out", "new"], "is not a folder"),
         (["fine", "--out", "file/new"], "cannot be written"),
+        (["fine", "--out", "fine/new"], "fine/new lies inside the run .*/fine, .*: choose another --out"),
+        (["fine", "--out", "fresh/agent/new"], "fresh/agent/new lies inside the run"),
+        (["fine", "--out", "fine"], "exists already and is no report"),
         (["fine", "--out", "new", "--steps", "999999"], "no run has a score at step 999999"),
         (["fine", "--out", "new", "--steps", "soon"], "names no steps"),
         (["fine"], "--out"),
@@ -139,7 +142,7 @@ def test_bad_input_is_named_and_leaves_nothing(arguments, message, tmp_path, mon
     Path("file").write_text("")
     with pytest.raises(UserError, match=message):
         command_report(arguments)
-    assert not Path("new").exists()
+    assert not [*Path().rglob("new"), *Path().rglob("index.html")]
 
 
 def test_odd_runs_are_drawn(tmp_path):

@@ -74,11 +74,15 @@ def find(folders: Sequence[str | Path]) -> list[Path]:
     return list(found.values())
 
 
+def is_run(folder: Path) -> bool:
+    return os.path.lexists(folder / "config.toml") and _file(folder, "eval.csv") is not None
+
+
 def _below(folder: Path) -> Iterator[Path]:
     """Passes over folders that vanish meanwhile, and those of checkpoints, as large as they are."""
-    for place, inside, files in os.walk(folder):
+    for place, inside, _ in os.walk(folder):
         inside[:] = [name for name in inside if name != "checkpoint"]
-        if "config.toml" in files and _file(Path(place), "eval.csv"):
+        if is_run(Path(place)):
             yield Path(place)
 
 

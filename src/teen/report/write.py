@@ -47,7 +47,10 @@ def write(runs: Sequence[Run], out: Path, steps: Sequence[int] = ()) -> Path:
 
 
 def _earlier(out: Path) -> list[str]:
-    """The files of the report that is there. A folder of anything else is left alone."""
+    """The files of the report that is there. A folder of anything else is left alone, and so is a run."""
+    for folder in out.resolve().parents:
+        if reading.is_run(folder):
+            raise UserError(f"{out} lies inside the run {folder}, into which nothing is written: choose another --out")
     try:
         if not out.exists() or (out.is_dir() and not any(out.iterdir())):
             return []
