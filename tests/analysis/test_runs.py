@@ -69,7 +69,7 @@ def test_a_line_that_is_half_written_does_not_count(tmp_path, half):
     np.testing.assert_array_equal(run.returns, [[1.5, 4], [-5, np.nan]])
 
 
-@pytest.mark.parametrize("text", ["", "seed,ste", HEADER, HEADER + "0,5000,me"])
+@pytest.mark.parametrize("text", ["", "seed,ste", "seed,step,poli", HEADER, HEADER + "0,5000,me"])
 def test_a_run_that_has_just_begun(tmp_path, text):
     run = runs.read(write(tmp_path, text))
     assert (run.seeds, run.steps.shape, run.returns.shape, run.members) == ([], (0,), (0, 0), {})
@@ -122,8 +122,10 @@ def test_a_damaged_archive_is_named(tmp_path, how):
         (EVAL.replace("1.0,200\n", "1.0,2"), r"eval\.csv is damaged: line 2 has too many columns"),
         (EVAL.replace("-4.0", "4" * 200_000), r"eval\.csv is damaged: field larger"),
         (bytes(range(256)) + b"\xff\0\n" * 40, r"eval\.csv is damaged"),
+        (b"\xff\0garbage" * 40, r"eval\.csv is damaged: it does not begin with seed,step,"),
+        ("0,5000,mean", r"eval\.csv is damaged: it does not begin with seed,step,"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_a_damaged_log_is_named(tmp_path, evaluations, message):
     with pytest.raises(UserError, match=message):

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import UserError
 
 HEADLINE = "mean"  # the policy of the learning curve
+BEGINNING = "seed,step,"  # of every log
 LARGEST_LOG = 2**30  # bytes
 MOST_MEMBERS = 10_000  # a number beyond it is a damaged file
 LARGEST_STEP = 2**53  # up to here train.csv's steps, which are read as floats, are exact
@@ -185,6 +186,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise UserError(f"{path} is absurdly large")
     text = data.decode(errors="replace")
     whole = text[: text.rfind("\n") + 1]  # a run that is writing just now may have a line half done
+    if not whole and not BEGINNING.startswith(text[: len(BEGINNING)]):
+        raise ValueError(f"it does not begin with {BEGINNING}")
     rows = list(csv.DictReader(io.StringIO(whole)))
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
