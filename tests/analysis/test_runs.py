@@ -193,6 +193,21 @@ def test_folders_may_vanish_while_runs_are_looked_for(tmp_path, monkeypatch):
     assert runs.find([tmp_path]) == [tmp_path / "a", tmp_path / "c"]
 
 
+def test_a_folder_may_hold_links_to_runs(tmp_path):
+    for name in ("far/a", "far/sweep/alpha=0", "near/b", "far/sweep/deeper/c"):
+        write(tmp_path / name)
+    near = tmp_path / "near"
+    (near / "a").symlink_to(tmp_path / "far" / "a")
+    (near / "a-again").symlink_to(tmp_path / "far" / "a")
+    (near / "sweep").symlink_to(tmp_path / "far" / "sweep")
+    (near / "lost").symlink_to(tmp_path / "nowhere")
+    (near / "b" / "inside").symlink_to(tmp_path / "far")
+    found = ["a", "b", "sweep/alpha=0", "sweep/deeper/c"]
+    assert runs.find([near]) == [near / name for name in found]
+    assert runs.find([near], links=False) == [near / "b"]
+    assert runs.find([near / "b"]) == [near / "b"]  # a run's own links are not runs beside it
+
+
 def test_where_there_is_no_run(tmp_path):
     write(tmp_path / "a")
     (tmp_path / "b").mkdir()

@@ -61,13 +61,14 @@ class Run(NamedTuple):
         return str(self.settings["env"])
 
 
-def find(folders: Sequence[str | Path]) -> list[Path]:
-    """The run directories that these are or hold, at any depth, in order and once each."""
+def find(folders: Sequence[str | Path], links: bool = True) -> list[Path]:
+    """The run directories that these are or hold, at any depth, in order and once each. A folder may hold links to
+    runs; those deeper inside are not followed."""
     found: dict[Path, Path] = {}  # by where they really are: one may be named in two ways
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder")
-        own = sorted(_below(folder), key=lambda path: path.parts)
+        own = sorted(_below(folder, links), key=lambda path: path.parts)
         if not own:
             raise UserError(f"{folder} holds no run: there is no config.toml with an eval.csv beside it")
         for path in own:
@@ -79,12 +80,15 @@ def is_run(folder: Path) -> bool:
     return os.path.lexists(folder / "config.toml") and _file(folder, "eval.csv") is not None
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, links: bool) -> Iterator[Path]:
     """Passes over folders that vanish meanwhile, and those of checkpoints, as large as they are."""
     for place, inside, _ in os.walk(folder):
         inside[:] = [name for name in inside if name != "checkpoint"]
         if is_run(Path(place)):
             yield Path(place)
+        elif links and Path(place) == folder:
+            for link in (folder / name for name in inside if (folder / name).is_symlink()):
+                yield from _below(link, links=False)
 
 
 def read(path: Path) -> Run:

@@ -54,7 +54,7 @@ class Library:
     def folders(self) -> dict[str, Path]:
         """Run folders by name. A name is looked up here and never made into a path."""
         try:
-            found = reading.find([self.root])
+            found = reading.find([self.root], links=False)
         except UserError:  # there is none yet
             return {}
         named = {str(path.relative_to(self.root)): path for path in found}
