@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import weakref
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -285,19 +284,13 @@ def test_a_port_in_use_and_a_missing_folder_are_named(server, root):
         command_serve([str(root / "missing")])
 
 
-LIGHT = """
-import sys, types
-package = types.ModuleType("teen")
-package.__path__ = ["src/teen"]
-sys.modules["teen"] = package  # without what teen itself imports
-from teen.report.serve import Server
-heavy = {"jax", "matplotlib", "gymnasium"} & set(sys.modules)
-assert not heavy, heavy
-"""
-
-
-def test_serving_needs_neither_jax_nor_matplotlib():
-    subprocess.run([sys.executable, "-c", LIGHT], check=True, cwd=Path(__file__).parents[2])
+@pytest.mark.parametrize("module", ["serve", "compare"])
+def test_reading_runs_needs_neither_jax_nor_environments_nor_matplotlib(module):
+    light = (
+        f"import sys, teen.report.{module}; print({{'jax', 'gymnasium', 'mujoco', 'matplotlib'}} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", light], check=True, capture_output=True, text=True)
+    assert found.stdout == "set()\n"
 
 
 def test_ctrl_c_ends_it_quietly(root):
