@@ -6,7 +6,7 @@ else drops the NaNs of each task, and says NaN where a task has no seed left: an
 than it was asked for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from .runs import Run
 
 LAST = 50_000  # environment steps, at whose evaluations a final score looks
+ENDS = 0.025, 0.975  # quantiles between which 95 % lie
 TRIMMED = 0.25  # of the scores, on each side of an interquartile mean
 
 
@@ -52,34 +53,16 @@ def iqm(scores: np.ndarray) -> float:
     return float(_iqm(np.ravel(scores))) if np.size(scores) else np.nan
 
 
-def bootstrap(
-    scores: Sequence[np.ndarray],
-    statistic: Callable[[Sequence[np.ndarray]], float],
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval:
-    """Any statistic of one (seed,) array per task, and its percentile interval."""
-    tasks = _known(scores)
-    if tasks is None:
-        return UNKNOWN
-    drawn = _resampled(tasks, resamples, seed)
-    found = [statistic([task[i] for task in drawn]) for i in range(resamples)]
-    return _interval(statistic(tasks), np.array(found), level)
-
-
-def iqm_interval(scores: Sequence[np.ndarray], resamples: int = 2000, level: float = 0.95, seed: int = 0) -> Interval:
+def iqm_interval(scores: Sequence[np.ndarray], resamples: int = 2000, seed: int = 0) -> Interval:
     """The IQM over the seeds of all tasks together. One (seed,) array per task."""
     tasks = _known(scores)
     if tasks is None:
         return UNKNOWN
     found = _iqm(np.concatenate(_resampled(tasks, resamples, seed), axis=1))
-    return _interval(iqm(np.concatenate(tasks)), found, level)
+    return _interval(iqm(np.concatenate(tasks)), found)
 
 
-def iqm_curve(
-    returns: np.ndarray, resamples: int = 500, level: float = 0.95, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def iqm_curve(returns: np.ndarray, resamples: int = 500, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(seed, evaluation) returns to the IQM at each evaluation and both ends of its interval: of the seeds that have
     a return there, and NaN where none has.
 
@@ -96,7 +79,7 @@ def iqm_curve(
         ranks = np.sort(np.random.default_rng(seed).integers(count, size=(resamples, count)), axis=1)[:, kept]
         weights = (ranks[:, :, None] == np.arange(count)).mean(1)
         curve[here] = values[kept].mean(0)
-        low[here], high[here] = np.quantile(weights @ values, _ends(level), axis=0)
+        low[here], high[here] = np.quantile(weights @ values, ENDS, axis=0)
     return curve, low, high
 
 
@@ -104,7 +87,6 @@ def probability_of_improvement(
     x: Sequence[np.ndarray],
     y: Sequence[np.ndarray],
     resamples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
     """How likely a seed of x beats one of y, a tie counting half, averaged over tasks. One (seed,) array per task."""
@@ -117,7 +99,7 @@ def probability_of_improvement(
         wins = (own[:, None] > other) + (own[:, None] == other) / 2
         values.append(wins.mean())
         found.append(((_shares(rng, len(own), resamples) @ wins) * _shares(rng, len(other), resamples)).sum(1))
-    return _interval(float(np.mean(values)), np.mean(found, axis=0), level)
+    return _interval(float(np.mean(values)), np.mean(found, axis=0))
 
 
 def _known(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
@@ -148,10 +130,6 @@ def _iqm(scores: np.ndarray) -> np.ndarray:
     return np.asarray(np.sort(scores, axis=-1)[..., _middle(scores.shape[-1])].mean(-1))
 
 
-def _ends(level: float) -> tuple[float, float]:
-    return (1 - level) / 2, (1 + level) / 2
-
-
-def _interval(value: float, found: np.ndarray, level: float) -> Interval:
-    low, high = np.quantile(found, _ends(level))
+def _interval(value: float, found: np.ndarray) -> Interval:
+    low, high = np.quantile(found, ENDS)
     return Interval(value, float(low), float(high))
