@@ -192,10 +192,12 @@ def _normalised_rows(
 
 
 def to_csv(rows: Sequence[Row], path: Path) -> None:
-    """All rows have the columns of the first."""
+    """All rows have the columns of the first. Without any, a file that is there would be taken for theirs: it goes."""
     try:
+        if not rows:
+            return path.unlink(missing_ok=True)
         with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
     except OSError as error:
@@ -304,10 +306,7 @@ def command(arguments: list[str]) -> int:
     if flags.csv:
         for name in ("scores", "improvement", "normalised"):
             path = flags.csv if name == "scores" else flags.csv.with_stem(f"{flags.csv.stem}-{name}")
-            if rows := getattr(comparison, name):
-                to_csv(rows, path)
-            else:
-                path.unlink(missing_ok=True)  # it would be taken for a part of this comparison
+            to_csv(getattr(comparison, name), path)
     return 0
 
 
