@@ -260,7 +260,7 @@ def test_the_matrix_is_of_the_step_with_most_labels(capsys):
     comparing.print_tables(found)
     assert {row["step"] for row in found.improvement} == {275_000, 300_000, 350_000}
     assert [line for line in capsys.readouterr().out.splitlines() if "P(row" in line] == [
-        "Ant-v5 at step 300,000: P(row beats column), 95 % interval; by last 50k, below it by best so far"
+        "Ant-v5 at step 300,000: P(row beats column), 95 % interval; last 50k, then best so far"
     ]
 
 

@@ -271,7 +271,7 @@ def _improvement_table(env: str, rows: Sequence[Row]) -> Any:
         return f"{last}\n{row['best_probability']:.2f} {row['best_low']:.2f}–{row['best_high']:.2f}"
 
     where = "all environments that two labels share (how many)" if env == ALL else env
-    title = f"{where} at step {step:,}: P(row beats column), 95 % interval; by {WINDOW}, below it by best so far"
+    title = f"{where} at step {step:,}: P(row beats column), 95 % interval; {WINDOW}, then best so far"
     return _table(title, ["", *labels], [[[label, *(cell(label, over) for over in labels)] for label in labels]])
 
 
