@@ -1,6 +1,7 @@
 """Runs that were never trained: seed s of a run of this level returns level + s at every evaluation, and one more at
 the first of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from teen.evaluate import Episode
@@ -8,8 +9,16 @@ from teen.paper.runs import Program
 from teen.rundir import RunDir
 
 
-def write(program: Program, level: float, until: int | None = None, checkpoint: int | None = None) -> Path:
-    """The folder that this program would leave, or would have left when it was cut at step `until`."""
+def write(
+    program: Program,
+    level: float,
+    until: int | None = None,
+    checkpoint: int | None = None,
+    quarantined: Mapping[int, int] | None = None,
+) -> Path:
+    """The folder that this program would leave, or would have left when it was cut at step `until`. `quarantined` has
+    the last evaluation of seeds that went wrong."""
+    ends = quarantined or {}
     job = program.job()
     steps = [step for step in (program.steps // 10 * k for k in range(1, 11)) if step <= (until or program.steps)]
     for variant in job.variants:
@@ -17,7 +26,8 @@ def write(program: Program, level: float, until: int | None = None, checkpoint: 
         folder.begin()
         for step in steps:
             extra = float(step == steps[0])
-            folder.log_evaluation([Episode(s, step, "mean", 0, level + s + extra, 1000) for s in program.seeds])
+            seeds = [seed for seed in program.seeds if step <= ends.get(seed, step)]
+            folder.log_evaluation([Episode(s, step, "mean", 0, level + s + extra, 1000) for s in seeds])
     if checkpoint is not None:
         (program.folder / "checkpoint" / f"step-{checkpoint:012}").mkdir(parents=True)
     return program.folder

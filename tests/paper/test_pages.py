@@ -83,6 +83,29 @@ def test_a_run_that_was_cut_shows_as_far_as_it_came(tmp_path):
     assert "seeds 0-3 after step 500,000" in page
 
 
+@pytest.mark.parametrize(("end", "before"), [(100_000, 3), (0, 3), (600_000, 4)])
+def test_a_quarantined_seed_is_missed(tmp_path, end, before):
+    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
+        write(program, 100.0, quarantined={0: end} if program.like.algo == "td3" else {})
+    page, rows = drawn(tmp_path, "table1")
+    words = f"seed 0, quarantined after step {end:,}"
+    found = {int(r["step"]): r for r in rows if (r["env"], r["label"]) == ("Ant-v4", "TD3")}
+    assert (found[500_000]["seeds"], found[500_000]["wanted"]) == (str(before), "4")
+    assert (found[1_000_000]["seeds"], found[1_000_000]["missing"]) == ("3", words)
+    assert float(found[1_000_000]["last_mean"]) == 102.0
+    assert "| TD3 | 3 of 4 | 102 ± 1 |" in page
+    assert f"- Missing {words}: HalfCheetah-v4 (TD3); Hopper-v4 (TD3); Walker2d-v4 (TD3); Ant-v4 (TD3)." in page
+    assert "| SAC | 4 | " in page
+
+
+def test_where_all_wanted_seeds_are_quarantined_there_is_no_score(tmp_path):
+    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
+        write(program, 100.0, quarantined={2: 600_000, 3: 600_000})
+    _, rows = drawn(tmp_path, "table1", Scale(seeds=(2, 3)))
+    wrong = "seeds 2-3, quarantined after step 600,000"
+    assert {(r["seeds"], r["missing"]) for r in rows if r["step"] == "1000000"} == {("0", wrong)}
+
+
 def test_claims_are_computed_from_our_runs_too(tmp_path):
     """TEEN 9001.5, the best baseline 6001.5, SUNRISE 3001.5 on every task."""
     trained(tmp_path, "claims")

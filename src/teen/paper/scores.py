@@ -33,6 +33,8 @@ class Cell(NamedTuple):
         if self.last.size:
             return ""
         ends = max((int(run.steps[-1]) for run in self.trained.runs), default=0)
+        if ends >= self.step:
+            return self.trained.lacking
         return f"runs end at {ends:,}" if ends else "not trained"
 
     def mean(self, kind: str = "last") -> float | None:
@@ -47,6 +49,7 @@ class Cell(NamedTuple):
             "step": self.step,
             "label": entry.name,
             "seeds": int(self.last.size),
+            "wanted": len(entry.need.seeds),
             "last_mean": self.mean(),
             "last_std": float(self.last.std()) if known else None,
             "best_mean": self.mean("best"),
@@ -94,10 +97,11 @@ def tables(found: Sequence[Cell]) -> list[Table]:
 
 def _line(cell: Cell) -> list[str]:
     row = cell.row()
+    seeds = f"{row['seeds']} of {row['wanted']}" if row["seeds"] < row["wanted"] else str(row["seeds"])
     interval = f"{row['iqm']:.0f} [{row['iqm_low']:.0f}, {row['iqm_high']:.0f}]" if row["seeds"] else UNKNOWN
     return [
         row["label"],
-        str(row["seeds"]) if row["seeds"] else UNKNOWN,
+        seeds if row["seeds"] else UNKNOWN,
         spread(row["last_mean"], row["last_std"]),
         spread(row["best_mean"], row["best_std"]),
         interval,

@@ -73,23 +73,32 @@ class Store:
 
     def trained(self, entry: Entry) -> Trained:
         need, parts = entry.need, dict[Path, tuple[Variant, list[int]]]()
-        missing, short = list[int](), dict[int, list[int]]()
+        missing, short, wrong = list[int](), dict[int, list[int]](), dict[int, list[int]]()
         for seed in need.seeds:
             variant = self.find(need.lane(), seed)
             if variant is None:
                 missing.append(seed)
                 continue
             parts.setdefault(variant.run.path, (variant, []))[1].append(seed)
-            if not variant.complete(need.steps):
+            if (end := _end(variant.run, seed)) < min(variant.reached, need.steps):
+                wrong.setdefault(end, []).append(seed)
+            elif not variant.complete(need.steps):
                 short.setdefault(variant.reached, []).append(seed)
         lacks = [_words(missing)] if missing else []
         lacks += [f"{_words(own)} after step {step:,}" for step, own in short.items()]
+        lacks += [f"{_words(own)}, quarantined after step {step:,}" for step, own in wrong.items()]
         found = [only(variant.run, seeds) for variant, seeds in parts.values() if variant.run.steps.size]
         return Trained(entry, found, "; ".join(lacks))
 
 
 def _words(seeds: list[int]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {ranges(tuple(seeds))}"
+
+
+def _end(run: Run, seed: int) -> int:
+    """A seed's last evaluation: one that is quarantined ends before its run."""
+    known = ~np.isnan(run.returns[run.seeds.index(seed)]) if seed in run.seeds else []
+    return max(run.steps[known].tolist(), default=0)
 
 
 def place(lane: Need) -> str:
