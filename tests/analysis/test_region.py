@@ -88,6 +88,11 @@ def test_agents_explore_as_in_training():
     assert np.isfinite(found.entropy).all()
     again = region.of_agents(loaded, episodes=3, rows=50)
     np.testing.assert_array_equal(found.states, again.states)
+    second = region.of_agents(loaded, episodes=3, rows=50, trained_with={"teen": 1})
+    assert not np.array_equal(second.states[0], found.states[0])
+    np.testing.assert_array_equal(second.states[1], found.states[1])
+    with pytest.raises(teen.UserError, match=r"sunrise has seeds \[0, 1\], not 2"):
+        region.of_agents(loaded, trained_with={"sunrise": 2})
     elsewhere = Agent(config.Run(algo="teen", env="Pendulum-v1"), loaded["teen"].config, 10, loaded["teen"].agents)
     with pytest.raises(teen.UserError, match="one task, not on Pendulum-v1, tests"):
         region.of_agents({"a": loaded["teen"], "b": elsewhere})

@@ -1,10 +1,11 @@
 """What is drawn of runs whose returns are known: scores, claims, gaps and captions."""
 
 import csv
+from types import SimpleNamespace
 
 import pytest
 
-from teen.paper import caption, draw
+from teen.paper import caption, draw, region
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.runs import programs
 from teen.paper.scale import Scale
@@ -164,6 +165,20 @@ def test_a_region_without_agents_says_what_is_missing(tmp_path):
     assert page.tables[0].heading == "Ant-v4 after 500,000 steps"
     assert page.tables[0].rows[0] == ["TEEN", "–", "–", "seed 0"]
     assert not list(page.pictures)
+
+
+def test_a_region_is_of_the_seed_asked_for(tmp_path, monkeypatch):
+    """Of a run that has others before it."""
+    entries = EXPERIMENTS["region"].entries(Scale())
+    for program in programs([entry.need._replace(seeds=(3, 4, 5)) for entry in entries], tmp_path):
+        write(program, 1.0)
+    asked = {}
+    agent = SimpleNamespace(step=500_000, seeds=(3, 4, 5))
+    monkeypatch.setattr(region, "load", lambda path: agent)
+    monkeypatch.setattr(region.region, "of_agents", lambda agents, *_, trained_with, **__: asked.update(trained_with))
+    store, scale = Store(tmp_path), Scale(seeds=(5, 6))
+    region.page("region", [store.trained(entry) for entry in EXPERIMENTS["region"].entries(scale)], scale)
+    assert asked == dict.fromkeys(("TEEN", "TEEN α=0", "TD3", "SAC", "RND", "SUNRISE"), 5)
 
 
 def test_a_bar_in_a_cell_does_not_end_it():

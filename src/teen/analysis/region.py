@@ -49,17 +49,28 @@ def _begin(algo: Algorithm) -> Any:
     return jax.jit(vmap(vmap(lambda seed: algo.begin(random.key(seed)))))
 
 
-def of_agents(agents: Mapping[str, Agent], episodes: int = 10, seed: int = 0, rows: int = ROWS) -> Region:
-    """Of the first seed of each, as the paper has it. They must be agents for the same task."""
+def of_agents(
+    agents: Mapping[str, Agent],
+    episodes: int = 10,
+    seed: int = 0,
+    rows: int = ROWS,
+    trained_with: Mapping[str, int] | None = None,
+) -> Region:
+    """Of one seed of each, as the paper has it: the one that it was `trained_with`, or else its first. `seed` chooses
+    other starts. They must be agents for the same task."""
     tasks = sorted({agent.run.env for agent in agents.values()})
     if len(tasks) != 1:
         raise UserError(f"regions are compared on one task, not on {', '.join(tasks) or 'none'}")
     visited = {}
     for name, agent in agents.items():
+        own = (trained_with or {}).get(name, agent.seeds[0])
+        if own not in agent.seeds:
+            raise UserError(f"{name} has seeds {list(agent.seeds)}, not {own}")
+        lane = agent.seeds.index(own)
         pool = envs.make(agent.run.env, episodes, "auto", agent.run.action_repeat)
         try:
-            first = jax.tree.map(lambda leaf: leaf[:1], agent.agents)
-            scene = Scene(agent.algo, first, pool, agent.seeds[:1], 2**31 + seed, [0])
+            alone = jax.tree.map(lambda leaf, lane=lane: leaf[lane : lane + 1], agent.agents)
+            scene = Scene(agent.algo, alone, pool, [own], 2**31 + seed, [0])
             with envs.Watchdog(agent.run.env_timeout, [pool]):
                 visited[name] = explored(scene, episodes)[0]
         finally:

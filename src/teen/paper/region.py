@@ -12,9 +12,7 @@ from .scale import Scale
 from .store import Trained
 
 EPISODES = 10
-NOTE = (
-    "States of 10 episodes each, acted as in training, of each algorithm's first seed. t-SNE keeps neighbours together "
-)
+NOTE = "States of 10 episodes each, acted as in training, of the first seed asked for. t-SNE keeps neighbours together "
 NOTE += "and says nothing of areas, so occupied cells of a grid and the entropy of the states are counted beside it."
 
 
@@ -22,7 +20,8 @@ def page(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
     """Only agents of exactly the needed step count."""
     agents = {own.entry.label: agent for own in trained if (agent := _agent(own))}
     episodes, rows = (2, 60) if scale.smoke else (EPISODES, region.ROWS)
-    found = region.of_agents(agents, episodes, rows=rows) if agents else None
+    seeds = {own.entry.label: own.need.seeds[0] for own in trained}
+    found = region.of_agents(agents, episodes, rows=rows, trained_with=seeds) if agents else None
     if found is None:
         return Page([_table(trained, None)], {}, (), [NOTE])
     data = [
