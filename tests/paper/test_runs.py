@@ -147,6 +147,19 @@ def test_a_run_with_other_settings_does_not_count(tmp_path):
     assert [(p.state, p.alphas) for p in again] == [("done", (0, 0.2)), ("missing", (0,))]
 
 
+@pytest.mark.parametrize(("algo", "setting", "state"), [("td3", "noise", "missing"), ("sac", "target_entropy", "done")])
+def test_a_run_that_does_not_name_a_setting_had_not_just_any_value_of_it(tmp_path, algo, setting, state):
+    """Only of settings that were added later it is known what older runs had."""
+    (need,) = [need for need in needs("table1") if (need.algo, need.env) == (algo, "Ant-v4")]
+    (program,) = programs([need], tmp_path)
+    config = write(program, 1.0) / "config.toml"
+    lines = config.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(f"{setting} =")]
+    assert len(kept) == len(lines) - 1
+    config.write_text("".join(kept))
+    assert [p.state for p in programs([need], tmp_path)] == [state]
+
+
 @pytest.fixture
 def counted(monkeypatch):
     """Training takes no time, and is counted: the jobs that were run, and the folders that went on."""

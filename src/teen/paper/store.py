@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..analysis import runs as reading
-from ..analysis.runs import Run
+from ..analysis.runs import ADDED_LATER, Run
 from .needs import Entry, Need, learned_with, ranges
 
 RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"
@@ -37,8 +37,8 @@ class Variant(NamedTuple):
         return self.reached >= steps and (saved or self.checkpoint is None or self.checkpoint > steps)
 
     def serves(self, lane: Need) -> bool:
-        wanted = learned_with(lane)
-        alike = all(self.run.settings.get(name, value) == value for name, value in wanted.items())
+        had = {**ADDED_LATER, **self.run.settings}
+        alike = all(had.get(name) == value for name, value in learned_with(lane).items())
         return alike and (not lane.agent or self.run.settings.get("steps") == lane.steps)
 
 
