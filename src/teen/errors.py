@@ -1,10 +1,18 @@
 """What goes wrong outside the code: a user's mistake, or an environment's."""
 
 import re
+from pathlib import Path
 
 
 class UserError(ValueError):
     """Something the user can mend. One line on standard error, exit code 2, no traceback."""
+
+
+class InUse(UserError):
+    """Another process trains there."""
+
+    def __init__(self, folder: Path, process: str):
+        super().__init__(f"{folder} is in use by process {process}: it trains there")
 
 
 class CopyFault(Exception):

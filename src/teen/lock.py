@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import UserError
+from .errors import InUse, UserError
 
 
 def holder(folder: Path) -> str:
@@ -36,7 +36,7 @@ def locked(folder: Path) -> Iterator[None]:
             if not _taken(handle):
                 holder = os.read(handle, 32).decode(errors="replace").strip()
                 os.close(handle)
-                raise UserError(f"{folder} is in use by process {holder}: it trains there")
+                raise InUse(folder, holder)
             if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
                 break
             os.close(handle)  # its last holder has removed it meanwhile: this was nobody's file any more

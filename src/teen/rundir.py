@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import agent, config, diagnostics
-from .errors import UserError
+from .errors import InUse, UserError
 from .evaluate import Episode
 from .files import write_beside
 from .lock import holder
@@ -26,7 +26,7 @@ def choose(out: Path | None, run: config.Run) -> Path:
     if out is not None:
         if out.exists() and not (out.is_dir() and not any(path.name != "lock" for path in out.iterdir())):
             if process := holder(out):
-                raise UserError(f"{out} is in use by process {process}: it trains there")
+                raise InUse(out, process)
             raise UserError(f"output folder {out} exists already: choose another --out or remove it")
         return out
     stem = f"{run.algo}-{run.env}".replace("/", "-").replace(":", "-")

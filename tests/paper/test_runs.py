@@ -1,5 +1,6 @@
 """Which programs are needed: shared, found again, gone on with; and what happens when one fails."""
 
+import os
 import signal
 import sys
 
@@ -237,6 +238,24 @@ def test_a_program_that_fails_does_not_keep_others_from_training(tmp_path, count
     assert [job.run.algo for job in counted["run"]] == ["teen", "td3", "rnd", "sunrise"]
     assert [(f.program.like.algo, str(f.error)) for f in failures] == [("sac", "the ant fell over")]
     assert "the ant fell over" in capsys.readouterr().err
+
+
+def test_a_program_that_another_process_has_just_taken_is_no_failure(tmp_path, counted, monkeypatch, capsys):
+    """It takes it while this one prepares the same program."""
+    working = training.run
+
+    def run(job, out, show=True):
+        if job.run.algo != "sac":
+            return working(job, out, show)
+        with locked(out), locked(out):
+            pytest.fail("two processes train in one folder")
+
+    monkeypatch.setattr(training, "run", run)
+    failures: list[Failure] = []
+    runs.train([need for need in needs("table1") if need.env == "Ant-v4"], tmp_path, failures)
+    assert [job.run.algo for job in counted["run"]] == ["teen", "td3", "rnd", "sunrise"]
+    assert not failures
+    assert f"in use by process {os.getpid()}" in capsys.readouterr().out
 
 
 def test_a_run_really_stopped_goes_on_to_the_same_end(tmp_path, capsys):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from .. import config, lock, training
-from ..errors import EnvironmentFault, LearnerFault, UserError
+from ..errors import EnvironmentFault, InUse, LearnerFault, UserError
 from .needs import Need, folder_name
 from .store import SET_ASIDE, Store, Variant, place
 
@@ -107,6 +107,8 @@ def train(needs: Sequence[Need], out: Path, failures: list[Failure]) -> int | No
         print(f"[{len(tried)} of {len(tried) + len(todo) - 1}] {program.folder.name}", flush=True)
         try:
             outcome = _train(program, out)
+        except InUse as taken:  # since a moment ago
+            print(f"{taken}; this process goes on with the next", flush=True)
         except (UserError, EnvironmentFault, LearnerFault) as error:
             failures.append(Failure(program, error))
             print(f"teen: {program.folder.name}: {error}", file=sys.stderr, flush=True)
