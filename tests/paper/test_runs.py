@@ -224,6 +224,33 @@ def test_a_run_that_was_cut_before_its_first_checkpoint_begins_again(tmp_path, c
     assert [p.state for p in programs([TOY], tmp_path)] == ["done"]
 
 
+def test_a_run_with_settings_of_before_makes_room(tmp_path, counted, capsys):
+    """A preset has changed since: the new run's folder has the same name."""
+    (program,) = programs([TOY], tmp_path)
+    config = write(program, 7.0) / "config.toml"
+    config.write_text(config.read_text().replace("lr = 0.0003", "lr = 0.001"))
+    assert [p.state for p in programs([TOY], tmp_path)] == ["missing"]
+    failures: list[Failure] = []
+    runs.train([TOY], tmp_path, failures)
+    assert (len(counted["run"]), failures) == (1, [])
+    kept = tmp_path / "set-aside" / f"{program.folder.name}-1"
+    assert "lr = 0.001" in (kept / "config.toml").read_text()
+    assert f"is no run with these settings: it is now in {kept}" in capsys.readouterr().out
+    assert [p.state for p in programs([TOY], tmp_path)] == ["done"]
+
+
+def test_a_run_that_another_process_begins_again_is_not_taken_away(tmp_path, counted, monkeypatch):
+    (program,) = programs([TOY], tmp_path)
+    write(program, 7.0, until=30)
+    seen = runs.programs([TOY], tmp_path)
+    monkeypatch.setattr(runs, "programs", lambda *_: seen)
+    failures: list[Failure] = []
+    with locked(program.folder):
+        runs.train([TOY], tmp_path, failures)
+    assert (counted["run"], failures) == ([], [])
+    assert (program.folder / "eval.csv").exists()
+
+
 def test_a_program_that_fails_does_not_keep_others_from_training(tmp_path, counted, monkeypatch, capsys):
     working = training.run
 

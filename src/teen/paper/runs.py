@@ -121,14 +121,18 @@ def train(needs: Sequence[Need], out: Path, failures: list[Failure]) -> int | No
 def _train(program: Program, out: Path) -> training.Outcome:
     if program.resumable:
         return training.resume(program.folder, steps=program.steps)
-    if program.state == "cut":
-        _set_aside(program.folder, out / SET_ASIDE)
+    if program.folder.is_dir() and any(path.name != "lock" for path in program.folder.iterdir()):
+        why = "has no checkpoint to go on from" if program.state == "cut" else "is no run with these settings"
+        kept = _set_aside(program.folder, out / SET_ASIDE)
+        print(f"what there was {why}: it is now in {kept}, and the run begins again", flush=True)
     return training.run(program.job(), program.folder)
 
 
-def _set_aside(folder: Path, to: Path) -> None:
-    """It has no checkpoint: nothing can go on from there, and nothing is thrown away."""
+def _set_aside(folder: Path, to: Path) -> Path:
+    """Nothing can go on from there, and nothing is thrown away."""
+    if process := lock.holder(folder):
+        raise InUse(folder, process)
     to.mkdir(exist_ok=True)
     free = next(p for k in range(1, 10**9) if not (p := to / f"{folder.name}-{k}").exists())
     shutil.move(folder, free)
-    print(f"it has no checkpoint to go on from and begins again; what there was is in {free}", flush=True)
+    return free
