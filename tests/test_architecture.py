@@ -57,6 +57,7 @@ ALLOWED = {
         "envs",
         "errors",
         "evaluate",
+        "files",
         "loading",
         "ops",
         "settings",

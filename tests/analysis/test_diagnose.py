@@ -1,6 +1,7 @@
 """Every algorithm, with tiny networks on a point mass: the right rows, finite, and the same twice."""
 
 import csv
+import gzip
 import sys
 import types
 from pathlib import Path
@@ -165,8 +166,10 @@ def table(path):
 
 def test_a_saved_agent_is_analysed_into_its_run_directory(run):
     (run / "diagnostics.csv").write_text("seed,step,quantity,value\n4,100,entropy_all,1.5\n4,300,entropy_all,99\n")
-    assert analyze.analyze(run, episodes=3) == run / "diagnostics.csv"
+    measured = analyze.analyze(run, episodes=3)
     rows = table(run / "diagnostics.csv")
+    assert measured.step == 300
+    assert measured.quantities == [(int(r["seed"]), r["quantity"], float(r["value"])) for r in rows[1:]]
     assert rows[0] == {"seed": "4", "step": "100", "quantity": "entropy_all", "value": "1.5"}
     assert {row["step"] for row in rows[1:]} == {"300"}
     assert [row["quantity"] for row in rows[1:]] == KNOWN * 2
@@ -186,9 +189,38 @@ def test_a_saved_agent_is_analysed_into_its_run_directory(run):
     assert (run / "diagnostics.csv").read_text() == before
 
 
+@pytest.fixture(scope="module")
+def compressed():
+    return gzip.compress(b"seed,step,quantity,value\n4,100,entropy_all,1.5\n")
+
+
+def test_compressed_rows_of_before_are_kept(run, compressed):
+    """What reads a run takes a plain file before a compressed one."""
+    (run / "diagnostics.csv.gz").write_bytes(compressed)
+    analyze.analyze(run, episodes=2)
+    assert {row["step"] for row in table(run / "diagnostics.csv")} == {"100", "300"}
+    assert {row["step"] for row in table(run / "members.csv")} == {"300"}
+    (run / "diagnostics.csv").write_text("seed,step,quantity,value\n4,200,entropy_all,1.5\n")
+    analyze.analyze(run, episodes=2)
+    assert {row["step"] for row in table(run / "diagnostics.csv")} == {"200", "300"}
+
+
+def test_damaged_compressed_rows_are_named_before_anything_is_played(run, compressed, monkeypatch):
+    monkeypatch.setattr(analyze, "examine", lambda *_: pytest.fail("played"))
+    for damage in (compressed[:-9], b"no gzip", compressed[:30] + b"x" * 9):
+        (run / "diagnostics.csv.gz").write_bytes(damage)
+        with pytest.raises(teen.UserError, match=r"diagnostics\.csv\.gz cannot be read"):
+            analyze.analyze(run, episodes=2)
+
+
 def test_the_command(run, capsys):
+    later = "seed,step,quantity,value\n4,900,entropy_all,123456\n"  # of a training that was killed after its checkpoint
+    (run / "diagnostics.csv").write_text(later)
     assert analyze.command([str(run), "--episodes", "2"]) == 0
-    assert "kl_members" in capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
+    assert "kl_members" in text
+    assert "after 300 steps" in text
+    assert "1.235e+05" not in text
     with pytest.raises(teen.UserError, match="at least 1"):
         analyze.command([str(run), "--episodes", "0"])
     (run / "diagnostics.csv").write_text("something else\n")

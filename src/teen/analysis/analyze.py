@@ -1,8 +1,10 @@
 """`teen analyze`: the diagnostics of a run, from its agent or its newest checkpoint."""
 
-import csv
+import gzip
 import sys
+import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -10,16 +12,25 @@ import numpy as np
 from .. import diagnostics, envs
 from ..errors import UserError
 from ..evaluate import copies_needed
+from ..files import write_beside
 from ..loading import load
 from . import runs
 from .diagnose import examine, tables
 from .rollouts import Scene
 
+Quantity = tuple[int, str, float]  # seed, name and value
 
-def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Path:
+
+class Measured(NamedTuple):
+    step: int  # that the agent has trained
+    quantities: list[Quantity]
+
+
+def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Measured:
     """Writes diagnostics.csv, and members.csv and confusion.csv where they apply, into the run's folder. Rows of the
     same step are replaced, others are kept. `seed` chooses other starts."""
     agent = load(path)
+    before = _packed(path)
     pool = envs.make(
         agent.run.env, copies_needed(agent.algo, len(agent.seeds), episodes), "auto", agent.run.action_repeat
     )
@@ -33,8 +44,28 @@ def analyze(path: Path, episodes: int = 10, seed: int = 0) -> Path:
     lanes = [(own, found) for own, found in zip(agent.seeds, findings, strict=True) if found.quantities]
     if not lanes:
         raise UserError(f"the agent in {path} cannot be diagnosed: its actions are not finite")
+    for name, content in before.items():
+        write_beside(path / name, content)
     diagnostics.write(path, agent.step, [(own, tables(found)) for own, found in lanes])
-    return path / "diagnostics.csv"
+    return Measured(agent.step, [(own, *quantity) for own, found in lanes for quantity in found.quantities])
+
+
+def _packed(folder: Path) -> dict[str, bytes]:
+    """Files of earlier diagnoses that were compressed: a plain file beside one hides it, so it must begin with its
+    rows."""
+    packed = {name: folder / f"{name}.gz" for name in diagnostics.COLUMNS if not (folder / name).exists()}
+    return {name: _unpacked(path) for name, path in packed.items() if path.is_file()}
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        with gzip.open(path) as file:
+            content = file.read(runs.LARGEST_LOG + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    if len(content) > runs.LARGEST_LOG:
+        raise UserError(f"{path} is absurdly large")
+    return content
 
 
 def command(arguments: list[str]) -> int:
@@ -50,23 +81,19 @@ def command(arguments: list[str]) -> int:
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
     for path in runs.find(flags.runs):
-        _print(analyze(path, flags.episodes, flags.seed))
+        _print(path, analyze(path, flags.episodes, flags.seed))
     return 0
 
 
-def _print(path: Path) -> None:
-    """Mean ± std over seeds of the quantities of the newest step."""
+def _print(path: Path, measured: Measured) -> None:
+    """Mean ± std over seeds."""
     from rich.console import Console
     from rich.table import Table
 
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
-    newest = max(int(row["step"]) for row in rows)
     quantities: dict[str, list[float]] = {}
-    for row in rows:
-        if int(row["step"]) == newest:
-            quantities.setdefault(row["quantity"], []).append(float(row["value"]))
-    shown = Table(title=f"{path} after {newest} steps", title_justify="left")
+    for _, name, value in measured.quantities:
+        quantities.setdefault(name, []).append(value)
+    shown = Table(title=f"{path} after {measured.step} steps", title_justify="left")
     for column in ("quantity", "seeds", "mean", "std"):
         shown.add_column(column, justify="left" if column == "quantity" else "right")
     for name, values in quantities.items():

@@ -1,12 +1,15 @@
 """A setting of TEEN varied: learning curves, scores, and what the trained agents are like."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..agent import saved_step
+from ..analysis import runs as reading
+from ..analysis.analyze import Measured, Quantity, analyze
+from ..analysis.runs import Run
 from . import curves
 from .draw import UNKNOWN, Page, Picture, Row, Table, pictures
 from .scale import Scale
@@ -14,7 +17,7 @@ from .scores import NOTE, cells, others, steps_shown, tables
 from .store import Trained
 
 EPISODES = 10  # behind each quantity
-AGENTS = "Bias and diversity are those of the agents at the end of training, as `teen analyze` measures them."
+AGENTS = "Bias and diversity are those of the agents at the end of training, as recorded then or by `teen analyze`."
 
 BIAS = {
     "bias_normalised_mean": "bias: mean of Q − return, over the mean return",
@@ -53,33 +56,42 @@ def _pictures(
 
 
 def diagnostics(trained: Sequence[Trained], episodes: int) -> list[Row]:
-    """Of the agents that the runs have saved: measured where that has not been done before."""
-    rows = []
-    for own in trained:
-        for run in own.runs:
-            for row in _measured(run.path, episodes) if (run.path / "agent" / "agent.json").is_file() else ():
-                if int(row["seed"]) in run.seeds:
-                    about = {"env": own.need.env, "label": own.entry.name, "seed": int(row["seed"])}
-                    known = {"step": int(row["step"]), "quantity": row["quantity"], "value": float(row["value"])}
-                    rows.append({**about, **known})
-    return rows
+    """Of the agents at the end of training: as recorded, or else measured now where they are saved."""
+    return [
+        {
+            "env": own.need.env,
+            "label": own.entry.name,
+            "seed": seed,
+            "step": measured.step,
+            "quantity": quantity,
+            "value": value,
+        }
+        for own in trained
+        for run in own.runs
+        for measured in [_measured(run, episodes)]
+        for seed, quantity, value in measured.quantities
+        if seed in run.seeds
+    ]
 
 
-def _measured(run: Path, episodes: int) -> list[dict[str, str]]:
-    """The rows of the saved agent's step."""
-    from ..analysis.analyze import analyze
-    from ..loading import load
+def _measured(run: Run, episodes: int) -> Measured:
+    """A saved agent need not be of a step that was evaluated: a signal may have ended its run."""
+    last, saved = int(run.steps[-1]), saved_step(run.path / "agent")
+    recorded = _recorded(run.path)
+    for step in (last, saved):
+        if step in recorded:
+            return Measured(step, recorded[step])
+    return Measured(last, []) if saved is None else analyze(run.path, episodes)
 
-    step = load(run).step
-    rows = _of_step(run / "diagnostics.csv", step)
-    return rows or _of_step(analyze(run, episodes), step)
 
-
-def _of_step(path: Path, step: int) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open() as file:
-        return [row for row in csv.DictReader(file) if int(row["step"]) == step]
+def _recorded(run: Path) -> dict[int, list[Quantity]]:
+    """By step."""
+    found: dict[int, list[Quantity]] = {}
+    with reading._blaming(run, "diagnostics.csv"):
+        for row in reading._rows(run, "diagnostics.csv"):
+            quantity = int(row["seed"]), row["quantity"], float(row["value"])
+            found.setdefault(int(row["step"]), []).append(quantity)
+    return found
 
 
 def _values(measured: Sequence[Row], env: str, label: str, quantity: str) -> list[float]:
