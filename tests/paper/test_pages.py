@@ -50,7 +50,7 @@ def test_scores_stand_beside_the_papers(tmp_path):
     assert (control["last_mean"], control["paper_mean"]) == ("9001.5", "")
     assert "| TD3 | 6002 ± 1 (9759 ± 778) | 6002 ± 1 (3479 ± 147) |" in page
     assert "thu-ml/tianshou@39acf209 benchmark csv" in page
-    assert "Our runs have 4 seeds, the paper's 10." in page
+    assert "Ours are of 4 seeds, the paper's of 10." in page
     assert "v4" in page
     assert "SMOKE" not in page
     assert (tmp_path / "table1" / "table1.png").read_bytes().startswith(b"\x89PNG")
@@ -72,11 +72,24 @@ def test_shorter_runs_are_not_set_beside_longer_ones(tmp_path):
     short = FEW._replace(steps=200_000)
     trained(tmp_path, "table1", short)
     page, rows = drawn(tmp_path, "table1", short)
-    assert "Our runs have 200,000 steps, the paper's 1,000,000." in page
+    assert "Ours are up to step 200,000, the paper's up to 1,000,000." in page
     for row in rows:
         assert bool(row["last_mean"]) == (row["step"] == "200000")
         assert not (row["last_mean"] and row["paper_mean"])
-    assert "runs end at 200,000" in page
+    assert "ours end at 200,000" in page
+
+
+@pytest.mark.parametrize(("steps", "end"), [(200_000, 200_000), (234_567, 300_000)])
+def test_of_longer_runs_no_more_is_shown_than_was_asked_for(tmp_path, steps, end):
+    """Where there is no evaluation at that step, curves go on to the next."""
+    short = FEW._replace(steps=steps)
+    trained(tmp_path, "curves-mujoco")
+    page, rows = drawn(tmp_path, "curves-mujoco", short)
+    assert f"Ours are up to step {steps:,}, the paper's up to 1,000,000." in page
+    assert {row["step"] for row in rows if row["last_mean"]} == {str(steps)}
+    with (tmp_path / "curves-mujoco" / "curves-mujoco-curves.csv").open() as file:
+        assert max(int(row["step"]) for row in csv.DictReader(file)) == end
+    assert "Missing" not in page
 
 
 def test_a_run_that_was_cut_shows_as_far_as_it_came(tmp_path):
@@ -163,9 +176,9 @@ def hopper(tmp_path):
     return next(tmp_path.glob("runs/*/alpha=0.5"))
 
 
-def agents(out):
+def agents(out, scale=FEW):
     """The line of that run in the table of agents."""
-    page, _ = drawn(out, "ablation-alpha")
+    page, _ = drawn(out, "ablation-alpha", scale)
     table = page.partition("## The trained agents")[2]
     return next(line for line in table.splitlines() if line.startswith("| Hopper-v4 | α=0.5 |"))
 
@@ -196,6 +209,14 @@ def test_a_saved_agent_is_measured_and_shows_the_step_that_was_measured(tmp_path
     assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | 725,000 | – | 0.5 ± 0 | – | – |"
     (hopper / "diagnostics.csv").write_text(RECORDED.replace("1000000", "700000"))
     assert agents(tmp_path).startswith("| Hopper-v4 | α=0.5 | 700,000 | 1.5 ± 0.5 |")
+
+
+def test_an_agent_that_has_trained_longer_than_asked_for_is_not_shown(tmp_path, hopper):
+    (hopper / "agent").mkdir()
+    (hopper / "agent" / "agent.json").write_text('{"step": 1000000}')
+    (hopper / "diagnostics.csv").write_text(RECORDED)
+    assert agents(tmp_path, FEW._replace(steps=800_000)) == "| Hopper-v4 | α=0.5 | – | – | – | – | – |"
+    assert agents(tmp_path, FEW._replace(steps=900_000)).startswith("| Hopper-v4 | α=0.5 | 900,000 | 9 ± 0 |")
 
 
 @pytest.mark.parametrize("damage", ["a,b\n1,2\n", f"{RECORDED}0,x,a,1\n", f"{RECORDED}0\n"])

@@ -68,20 +68,22 @@ def diagnostics(trained: Sequence[Trained], episodes: int) -> list[Row]:
         }
         for own in trained
         for run in own.runs
-        for measured in [_measured(run, episodes)]
+        for measured in [_measured(run, own.need.steps, episodes)]
         for seed, quantity, value in measured.quantities
         if seed in run.seeds
     ]
 
 
-def _measured(run: Run, episodes: int) -> Measured:
-    """A saved agent need not be of a step that was evaluated: a signal may have ended its run."""
+def _measured(run: Run, steps: int, episodes: int) -> Measured:
+    """A saved agent need not be of a step that was evaluated: a signal may have ended its run. One that has trained
+    longer than asked for does not count."""
     last, saved = int(run.steps[-1]), saved_step(run.path / "agent")
     recorded = _recorded(run.path)
-    for step in (last, saved):
-        if step in recorded:
-            return Measured(step, recorded[step])
-    return Measured(last, []) if saved is None else analyze(run.path, episodes)
+    if last in recorded:
+        return Measured(last, recorded[last])
+    if saved is None or saved > steps:
+        return Measured(last, [])
+    return Measured(saved, recorded[saved]) if saved in recorded else analyze(run.path, episodes)
 
 
 def _recorded(run: Path) -> dict[int, list[Quantity]]:

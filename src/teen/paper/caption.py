@@ -36,11 +36,11 @@ def missing(trained: Sequence[Trained]) -> list[str]:
 
 def _steps(experiment: Experiment, trained: Sequence[Trained]) -> str:
     ours = max(own.need.steps for own in trained)
-    return "" if ours == experiment.steps else f"Our runs have {ours:,} steps, the paper's {experiment.steps:,}."
+    return "" if ours == experiment.steps else f"Ours are up to step {ours:,}, the paper's up to {experiment.steps:,}."
 
 
 def _seeds(experiment: Experiment, trained: Sequence[Trained]) -> str:
     ours = max(len(own.need.seeds) for own in trained)
     if ours == experiment.seeds:
         return ""
-    return f"Our runs have {ours} seed{'s' if ours > 1 else ''}, the paper's {experiment.seeds}."
+    return f"Ours are of {ours} seed{'s' if ours > 1 else ''}, the paper's of {experiment.seeds}."

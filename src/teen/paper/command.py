@@ -27,7 +27,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--smoke", action="store_true", help="a tiny version of everything, in minutes")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--run", action="store_true", help="train what is missing, then draw")
-    measures = "agents that no diagnosis is recorded of are measured, as by `teen analyze`"
+    measures = "agents without a recorded diagnosis are measured, as by `teen analyze`"
     action.add_argument("--draw", action="store_true", help=f"train nothing, draw what is there; {measures}")
     flags = parser.parse_args(arguments)
     if flags.steps is not None and flags.steps < 2:

@@ -35,7 +35,7 @@ class Cell(NamedTuple):
         ends = max((int(run.steps[-1]) for run in self.trained.runs), default=0)
         if ends >= self.step:
             return self.trained.lacking
-        return f"runs end at {ends:,}" if ends else "not trained"
+        return f"ours end at {ends:,}" if ends else "not trained"
 
     def mean(self, kind: str = "last") -> float | None:
         values = self.last if kind == "last" else self.best

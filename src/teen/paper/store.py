@@ -46,7 +46,7 @@ class Trained(NamedTuple):
     """An entry with what there is of it."""
 
     entry: Entry
-    runs: list[Run]  # the needed seeds, of one run or of several
+    runs: list[Run]  # the needed seeds and steps, of one run or of several
     lacking: str  # what is not there; empty where all is
 
     @property
@@ -87,7 +87,7 @@ class Store:
         lacks = [_words(missing)] if missing else []
         lacks += [f"{_words(own)} after step {step:,}" for step, own in short.items()]
         lacks += [f"{_words(own)}, quarantined after step {step:,}" for step, own in wrong.items()]
-        found = [only(variant.run, seeds) for variant, seeds in parts.values() if variant.run.steps.size]
+        found = [only(variant.run, seeds, need.steps) for variant, seeds in parts.values() if variant.run.steps.size]
         return Trained(entry, found, "; ".join(lacks))
 
 
@@ -105,16 +105,19 @@ def place(lane: Need) -> str:
     return AGENTS if lane.agent else RUNS
 
 
-def only(run: Run, seeds: Sequence[int]) -> Run:
-    """A run as if it had these of its seeds alone."""
+def only(run: Run, seeds: Sequence[int], steps: int) -> Run:
+    """A run as if it had these of its seeds alone, and had ended with the first evaluation at or after this step."""
     kept = [i for i, seed in enumerate(run.seeds) if seed in seeds]
-    rows = np.isin(run.training["seed"], seeds) if run.training else slice(None)
+    until = slice(np.searchsorted(run.steps, steps) + 1)
+    end = run.steps[until][-1]
+    rows = np.isin(run.training["seed"], seeds) & (run.training["step"] <= end) if run.training else slice(None)
     return run._replace(
         settings={**run.settings, "seeds": list(seeds)},
         seeds=[run.seeds[i] for i in kept],
-        returns=run.returns[kept],
-        episodes=run.episodes[kept],
-        members={step: table[kept] for step, table in run.members.items()},
+        steps=run.steps[until],
+        returns=run.returns[kept, until],
+        episodes=run.episodes[kept, until],
+        members={step: table[kept] for step, table in run.members.items() if step <= end},
         training={name: column[rows] for name, column in run.training.items()},
     )
 
