@@ -44,11 +44,14 @@ def test_scores_stand_beside_the_papers(tmp_path):
     (teen,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "TEEN")]
     assert float(teen["last_mean"]) == float(teen["iqm"]) == 9001.5
     assert float(teen["last_std"]) == pytest.approx(1.25**0.5)
-    assert float(teen["best_mean"]) == 9002.5
+    assert float(teen["best_mean"]) == float(teen["best_iqm"]) == 9002.5
+    assert 9001 <= float(teen["best_iqm_low"]) < 9002.5 < float(teen["best_iqm_high"]) <= 9004
+    assert float(teen["best_iqm_low"]) == pytest.approx(float(teen["iqm_low"]) + 1)
     assert (teen["paper_mean"], teen["paper_spread"], teen["seeds"], teen["missing"]) == ("5930.0", "486.0", "4", "")
     (control,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "500000", "TEEN α=0")]
     assert (control["last_mean"], control["paper_mean"]) == ("9001.5", "")
     assert "| TD3 | 6002 ± 1 (9759 ± 778) | 6002 ± 1 (3479 ± 147) |" in page
+    assert "| TD3 | 4 | 6002 ± 1 | 6002 [6000, 6003] | 6002 ± 1 | 6002 [6001, 6004] |" in page
     assert "thu-ml/tianshou@39acf209 benchmark csv" in page
     assert "Ours are of 4 seeds, the paper's of 10." in page
     assert "v4" in page
@@ -62,7 +65,7 @@ def test_what_is_missing_is_said_and_not_invented(tmp_path):
     page, rows = drawn(tmp_path, "table1")
     (sac,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "SAC")]
     assert (sac["seeds"], sac["last_mean"], sac["paper_mean"], sac["missing"]) == ("0", "", "5084.0", "not trained")
-    assert "| SAC | – | – | – | – | 5084 ± 901 | not trained |" in page
+    assert "| SAC | – | – | – | – | – | 5084 ± 901 | not trained |" in page
     (line,) = [line for line in page.splitlines() if line.startswith("- Missing")]
     hopper = "Hopper-v4 (TEEN, TEEN α=0, TD3, SAC, RND, SUNRISE)"
     assert line == f"- Missing seeds 0-3: HalfCheetah-v4 (SAC); {hopper}; Walker2d-v4 (SAC); Ant-v4 (SAC)."

@@ -13,8 +13,8 @@ from .store import Trained
 
 NOTE = (
     "Ours are mean ± standard deviation over seeds, of each seed's mean over the evaluations of the last "
-    f"{statistics.LAST:,} steps and of its best evaluation so far; IQMs are of the former. The paper says neither "
-    "which of them it prints nor what its ± is; its TD3 agrees with others' best so far."
+    f"{statistics.LAST:,} steps and of its best evaluation so far; an IQM is of the score to its left. The paper says "
+    "neither which of the two it prints nor what its ± is."
 )
 WINDOW = f"last {statistics.LAST // 1000}k"
 
@@ -42,7 +42,8 @@ class Cell(NamedTuple):
         return float(values.mean()) if values.size else None
 
     def row(self) -> Row:
-        entry, iqm = self.trained.entry, statistics.iqm_interval([self.last])
+        entry = self.trained.entry
+        iqm, best_iqm = statistics.iqm_interval([self.last]), statistics.iqm_interval([self.best])
         known = self.last.size > 0
         return {
             "env": entry.need.env,
@@ -57,6 +58,9 @@ class Cell(NamedTuple):
             "iqm": iqm.value if known else None,
             "iqm_low": iqm.low if known else None,
             "iqm_high": iqm.high if known else None,
+            "best_iqm": best_iqm.value if known else None,
+            "best_iqm_low": best_iqm.low if known else None,
+            "best_iqm_high": best_iqm.high if known else None,
             "paper_mean": self.paper.mean if self.paper else None,
             "paper_spread": self.paper.spread if self.paper else None,
             "missing": self.why_none or self.trained.lacking,
@@ -87,7 +91,8 @@ def tables(found: Sequence[Cell]) -> list[Table]:
     groups: dict[tuple[str, int], list[Cell]] = {}
     for cell in found:
         groups.setdefault((cell.trained.need.env, cell.step), []).append(cell)
-    columns = ("", "seeds", f"ours, {WINDOW}", "ours, best so far", "IQM [95 %]", "the paper", "missing")
+    ours = (f"ours, {WINDOW}", "IQM [95 %]", "ours, best so far", "IQM [95 %]")
+    columns = ("", "seeds", *ours, "the paper", "missing")
     return [
         Table(f"{env} at step {step:,}", columns, [_line(cell) for cell in own])
         for (env, step), own in groups.items()
@@ -98,16 +103,22 @@ def tables(found: Sequence[Cell]) -> list[Table]:
 def _line(cell: Cell) -> list[str]:
     row = cell.row()
     seeds = f"{row['seeds']} of {row['wanted']}" if row["seeds"] < row["wanted"] else str(row["seeds"])
-    interval = f"{row['iqm']:.0f} [{row['iqm_low']:.0f}, {row['iqm_high']:.0f}]" if row["seeds"] else UNKNOWN
     return [
         row["label"],
         seeds if row["seeds"] else UNKNOWN,
         spread(row["last_mean"], row["last_std"]),
+        _interval(row, "iqm"),
         spread(row["best_mean"], row["best_std"]),
-        interval,
+        _interval(row, "best_iqm"),
         spread(row["paper_mean"], row["paper_spread"]),
         row["missing"],
     ]
+
+
+def _interval(row: Row, name: str) -> str:
+    if not row["seeds"]:
+        return UNKNOWN
+    return f"{row[name]:.0f} [{row[f'{name}_low']:.0f}, {row[f'{name}_high']:.0f}]"
 
 
 def others(found: Sequence[Cell]) -> list[Table]:
