@@ -42,11 +42,44 @@ def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, cap
     assert command(["table1", "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "teen-HalfCheetah-v4,alpha=0.2+0,seeds=0-9" in text
-    assert f"20 programs in {tmp_path}, 20 missing" in text
+    assert f"\nin {tmp_path}: 20 programs, 20 missing\n" in text
     assert "left: about 5.6 h here" in text
     assert "an estimate" in text
     assert f"teen paper table1 --out {tmp_path} --run" in text
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, capsys):
+    printed = []
+
+    def measure(program):
+        printed.append(capsys.readouterr())
+        return 0.001
+
+    monkeypatch.setattr(estimate, "measure", measure)
+    first, *_ = programs([entry.need for entry in EXPERIMENTS["humanoid"].entries(Scale())], tmp_path)
+    write(first, 1.0)
+    assert command(["humanoid", "theory", "reward-scale", "--out", str(tmp_path)]) == 0
+    said = printed[0].out.splitlines()
+    assert [line for line in said if line.startswith("  ")] == [
+        "  3 programs, 1 done, 2 missing",
+        "  8 programs, 8 missing",
+    ]
+    assert [line.partition(":")[0] for line in said if not line.startswith("  ")] == [
+        "humanoid",
+        "theory",
+        "reward-scale",
+    ]
+    assert "measuring how fast" in printed[0].err
+    assert f"in {tmp_path}: 11 programs, 1 done, 10 missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", [[], ["--run"], ["--draw"]])
+def test_a_file_is_no_folder_for_results(tmp_path, monkeypatch, action):
+    monkeypatch.setattr(estimate, "measure", lambda program: pytest.fail("measured"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file is not a folder"):
+        command(["table1", "--out", str(tmp_path / "file"), *action])
 
 
 def test_the_plan_tells_what_goes_on_from_what_begins_again(tmp_path, monkeypatch, capsys):

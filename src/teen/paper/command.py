@@ -43,6 +43,8 @@ def command(arguments: list[str]) -> int:
             print(f"{name:<15} {experiment.title}")
         return 0
     names = experiments.named(flags.experiments)
+    if flags.out.exists() and not flags.out.is_dir():
+        raise UserError(f"--out {flags.out} is not a folder")
     scale = Scale(flags.seeds, flags.steps, flags.smoke)
     if flags.smoke:
         compile_quickly()

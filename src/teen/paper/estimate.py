@@ -50,6 +50,12 @@ def speeds(programs: Sequence[Program], out: Path) -> Speeds:
     here = known.setdefault(machine(), {})
     wanted = {kind(program): program for program in programs if program.left}
     missing = [name for name in wanted if name not in here]
+    if missing:
+        print(
+            f"measuring how fast they train here, a few steps of each kind; {out / CACHE} keeps it",
+            file=sys.stderr,
+            flush=True,
+        )
     for number, name in enumerate(missing, 1):
         print(f"measuring {number} of {len(missing)}: {name}", file=sys.stderr, flush=True)
         try:

@@ -45,8 +45,11 @@ class Program(NamedTuple):
 
 
 def programs(needs: Iterable[Need], out: Path) -> list[Program]:
+    return of_store(needs, Store(out))
+
+
+def of_store(needs: Iterable[Need], store: Store) -> list[Program]:
     """Those that serve all needs, in the order in which they are first needed."""
-    store = Store(out)
     steps: dict[tuple[Need, int], int] = {}  # of each lane and seed: the most that anybody needs
     for need in needs:
         for seed in need.seeds:
@@ -64,7 +67,9 @@ def programs(needs: Iterable[Need], out: Path) -> list[Program]:
     found: list[Program] = []
     for key in order:
         found += (
-            [_there(key, there[key], store.alphas(key))] if isinstance(key, Path) else _missing(key, missing[key], out)
+            [_there(key, there[key], store.alphas(key))]
+            if isinstance(key, Path)
+            else _missing(key, missing[key], store.out)
         )
     return found
 
