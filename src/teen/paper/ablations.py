@@ -34,22 +34,26 @@ DIVERSITY = {
 
 def page(name: str, trained: Sequence[Trained], scale: Scale, quantities: Mapping[str, str]) -> Page:
     """`quantities` are those of `teen analyze` that are shown, the first of them in the picture."""
-    found = cells(trained, steps_shown(trained))
+    found, panels = cells(trained, steps_shown(trained)), curves.panels(trained)
     measured = diagnostics(trained, 2 if scale.smoke else EPISODES) if quantities else []
-    data = {name: [cell.row() for cell in found], f"{name}-curves": curves.rows(trained)}
+    data = {name: [cell.row() for cell in found], f"{name}-curves": curves.rows(panels)}
     agents = [_table(trained, measured, quantities)] if quantities else []
     return Page(
         [*tables(found), *agents, *others(found)],
         {**data, **({f"{name}-agents": measured} if quantities else {})},
-        _pictures(name, trained, measured, quantities),
+        _pictures(name, panels, trained, measured, quantities),
         [NOTE, curves.NOTE, *([AGENTS] if quantities else [])],
     )
 
 
 def _pictures(
-    name: str, trained: Sequence[Trained], measured: Sequence[Row], quantities: Mapping[str, str]
+    name: str,
+    panels: list[curves.Panel],
+    trained: Sequence[Trained],
+    measured: Sequence[Row],
+    quantities: Mapping[str, str],
 ) -> Iterator[Picture]:
-    yield from curves.draw(name, curves.panels(trained))
+    yield from curves.draw(name, panels)
     if measured:
         quantity, words = next(iter(quantities.items()))
         yield from pictures(f"{name}-{quantity}", lambda: _points(trained, measured, quantity, words))

@@ -9,22 +9,24 @@ from .draw import Page, Picture, Row
 from .scale import Scale
 from .store import Trained
 
+Panel = dict[str, Any]  # as the report's figures take it
+
 NOTE = "Curves are means over seeds, with a band of one standard deviation, and IQMs with 95 % intervals. They are as "
 NOTE += "measured; the paper smooths its own."
 
 
 def page(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
-    found = scores.cells(trained, scores.steps_shown(trained))
+    found, parts = scores.cells(trained, scores.steps_shown(trained)), panels(trained)
     return Page(
         [*scores.tables(found), *scores.others(found)],
-        {name: [cell.row() for cell in found], f"{name}-curves": rows(trained)},
-        draw(name, panels(trained)),
+        {name: [cell.row() for cell in found], f"{name}-curves": rows(parts)},
+        draw(name, parts),
         [scores.NOTE, NOTE],
     )
 
 
-def panels(trained: Sequence[Trained]) -> list[dict[str, Any]]:
-    """As the report's figures take them: per panel, the curve of each label that has any evaluation."""
+def panels(trained: Sequence[Trained]) -> list[Panel]:
+    """With the curve of each label that has any evaluation."""
     found: dict[str, list[dict[str, Any]]] = {}
     for own in trained:
         curves = found.setdefault(own.entry.panel, [])
@@ -33,7 +35,7 @@ def panels(trained: Sequence[Trained]) -> list[dict[str, Any]]:
     return [{"env": panel, "curves": curves} for panel, curves in found.items() if curves]
 
 
-def draw(name: str, parts: list[dict[str, Any]]) -> Iterator[Picture]:
+def draw(name: str, parts: list[Panel]) -> Iterator[Picture]:
     """All panels in one figure. Nothing where nothing is trained."""
     from ..report import figures
 
@@ -43,10 +45,10 @@ def draw(name: str, parts: list[dict[str, Any]]) -> Iterator[Picture]:
             yield f"{name}-{file.rpartition('-')[2]}", content
 
 
-def rows(trained: Sequence[Trained]) -> list[Row]:
+def rows(parts: list[Panel]) -> list[Row]:
     return [
         {"panel": part["env"], "label": curve["label"], "step": step, **{name: curve[name][i] for name in COLUMNS}}
-        for part in panels(trained)
+        for part in parts
         for curve in part["curves"]
         for i, step in enumerate(curve["steps"])
     ]
