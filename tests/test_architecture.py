@@ -70,6 +70,7 @@ ALLOWED = {
             "agent",
             "algos",
             "analysis",
+            "checkpoint",
             "cli",
             "config",
             "engine",

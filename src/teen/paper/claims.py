@@ -10,7 +10,8 @@ from .draw import UNKNOWN, Page, Row, Table, pictures
 from .scores import NOTE, WINDOW, cells, steps_shown
 from .store import Trained
 
-OURS, CONTROL, ALL = "TEEN", "TEEN α=0", "all nine"
+OURS, ALPHA_0, ALL = "TEEN", "α=0", "all nine"
+CONTROL = f"{OURS} {ALPHA_0}"
 BASELINES = ("TD3", "SAC", "RND", "SUNRISE")
 
 Means = Mapping[tuple[str, str], float | None]  # by label and task

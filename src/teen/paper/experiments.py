@@ -9,6 +9,7 @@ from ..analysis.region import check_installed
 from ..envs import names
 from ..errors import UserError
 from . import ablations, claims, curves, region, tables, theory
+from .claims import ALPHA_0, BASELINES, CONTROL, OURS
 from .draw import Page
 from .needs import Entry, Need, preset_alpha
 from .scale import Scale, settings
@@ -20,8 +21,6 @@ SUITE = tuple(
 )
 HUMANOID = ("Humanoid-v4",)
 ABLATED = ("Ant-v4", "HalfCheetah-v4", "Hopper-v4", "Walker2d-v4")  # the paper's body, then its appendix
-BASELINES = ("TD3", "SAC", "RND", "SUNRISE")
-CONTROL = "α=0"
 
 STEPS, HUMANOID_STEPS = 1_000_000, 5_000_000
 SEEDS, FEWER_SEEDS = 10, 5  # the latter in the appendix: Humanoid and ablations
@@ -53,8 +52,8 @@ def side_by_side(
     entries = []
     for env in scale.tasks(tasks):
         entries += [
-            Entry("TEEN", teen(env, scale, {}, preset_alpha(env), seeds, steps), paper="TEEN"),
-            Entry(f"TEEN {CONTROL}", teen(env, scale, {}, 0.0, seeds, steps)),
+            Entry(OURS, teen(env, scale, {}, preset_alpha(env), seeds, steps), paper=OURS),
+            Entry(CONTROL, teen(env, scale, {}, 0.0, seeds, steps)),
         ]
         run = (), scale.seeds_of(seeds), scale.steps_of(steps), scale.smoke
         entries += [Entry(name, Need(name.lower(), env, None, *run), paper=name) for name in baselines]
@@ -77,9 +76,9 @@ class Varied(NamedTuple):
         for env in scale.tasks(self.tasks):
             for value in scale.some(self.values, self.few):
                 changes = {} if value == unchanged else {self.setting: value}
-                label, paper = f"{self.word}{value:g}", "TEEN" if value == self.usual else ""
+                label, paper = f"{self.word}{value:g}", OURS if value == self.usual else ""
                 tuned, control = (teen(env, scale, changes, a, FEWER_SEEDS) for a in (preset_alpha(env), 0.0))
-                found += [Entry(label, tuned, paper=paper), Entry(label, control, CONTROL)]
+                found += [Entry(label, tuned, paper=paper), Entry(label, control, ALPHA_0)]
         return found
 
 
@@ -87,7 +86,7 @@ def varied_alpha(scale: Scale) -> list[Entry]:
     """One program for all of them, as alpha may differ between lanes."""
     return [
         Entry(
-            f"α={alpha:g}", teen(env, scale, {}, alpha, FEWER_SEEDS), paper="TEEN" if alpha == preset_alpha(env) else ""
+            f"α={alpha:g}", teen(env, scale, {}, alpha, FEWER_SEEDS), paper=OURS if alpha == preset_alpha(env) else ""
         )
         for env in scale.tasks(ABLATED)
         for alpha in scale.some(ALPHAS, ALPHAS[:2])

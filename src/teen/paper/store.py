@@ -4,16 +4,17 @@ OUT/runs/PROGRAM/[alpha=0.2/]      curves, which may go on to more steps
 OUT/agents/PROGRAM/[alpha=0.2/]    runs that ended in the middle of training, for the agent they had there
 """
 
-import json
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from .. import checkpoint
+from ..agent import saved_step
 from ..analysis import runs as reading
 from ..analysis.runs import ADDED_LATER, Run
+from ..errors import UserError
 from .needs import Entry, Need, learned_with, ranges
 
 RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"
@@ -131,7 +132,7 @@ def _variants(folder: Path) -> Iterable[Variant]:
     for program in sorted(folder.iterdir()) if folder.is_dir() else ():
         inside = [program, *sorted(path for path in program.iterdir() if path.is_dir())] if program.is_dir() else []
         for path in [folder for folder in inside if _is_run(folder)]:
-            yield Variant(program, reading.read(path), _newest(program / "checkpoint"), _agent_step(path))
+            yield Variant(program, reading.read(path), checkpoint.latest(program / "checkpoint"), _agent_step(path))
 
 
 def _is_run(folder: Path) -> bool:
@@ -139,14 +140,9 @@ def _is_run(folder: Path) -> bool:
     return (folder / "config.toml").is_file() and any(log.is_file() for log in logs)
 
 
-def _newest(checkpoints: Path) -> int | None:
-    """By its name: whether it is whole is looked at when a run goes on."""
-    names = [path.name for path in checkpoints.iterdir()] if checkpoints.is_dir() else []
-    return max((int(m[1]) for name in names if (m := re.fullmatch(r"step-(\d{12})", name))), default=None)
-
-
 def _agent_step(run: Path) -> int | None:
+    """A damaged agent is as good as none: a run that ended with a checkpoint saves it again."""
     try:
-        return int(json.loads((run / "agent" / "agent.json").read_text())["step"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return saved_step(run / "agent")
+    except UserError:
         return None
