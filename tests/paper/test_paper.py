@@ -2,6 +2,7 @@
 
 import pytest
 
+from teen.envs.names import is_suite
 from teen.errors import UserError
 from teen.paper import estimate
 from teen.paper.command import command
@@ -112,7 +113,10 @@ def test_a_smoke_test_asks_for_little():
             assert entry.need.steps <= 300
             assert entry.need.seeds == (0, 1)
             assert entry.need.settings()["width"] == 32
+            assert entry.need.settings()["warmup"] == 50
             assert entry.need.settings().get("n", 3) <= 3
+        tasks = {entry.need.env for entry in experiment.entries(Scale(smoke=True))}
+        assert len({is_suite(task) for task in tasks}) == len(tasks)  # one of each kind
 
 
 def smoke(out, capsys, *names):
