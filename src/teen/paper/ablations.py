@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..agent import saved_step
-from ..analysis import runs as reading
 from ..analysis.analyze import Measured, Quantity, analyze
-from ..analysis.runs import Run
+from ..analysis.runs import Run, log
 from . import curves
 from .draw import UNKNOWN, Page, Picture, Row, Table, pictures
 from .scale import Scale
@@ -93,8 +92,8 @@ def _measured(run: Run, steps: int, episodes: int) -> Measured:
 def _recorded(run: Path) -> dict[int, list[Quantity]]:
     """By step."""
     found: dict[int, list[Quantity]] = {}
-    with reading._blaming(run, "diagnostics.csv"):
-        for row in reading._rows(run, "diagnostics.csv"):
+    with log(run, "diagnostics.csv") as rows:
+        for row in rows:
             quantity = int(row["seed"]), row["quantity"], float(row["value"])
             found.setdefault(int(row["step"]), []).append(quantity)
     return found
