@@ -74,7 +74,7 @@ def command(arguments: list[str]) -> int:
     parser = Parser(
         prog="teen analyze", allow_abbrev=False, description="Bias, entropies and members of trained agents."
     )
-    parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders that hold some")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders that hold some")
     parser.add_argument("--episodes", type=int, default=10, help="episodes behind each quantity (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     flags = parser.parse_args(arguments)

@@ -34,22 +34,18 @@ def diagnose(
     episodes: int,
     *,
     reward_scale: float = 1.0,
-    normaliser: Normaliser | None = None,
     lanes: Sequence[int] | None = None,
     wanted: Callable[[], bool] = lambda: True,
 ) -> list[Tables]:
     """Per lane; nothing of a lane that was not asked for or whose actions are not finite. `agents` and `envs` are as in
     `evaluate`; with EnvPool, copies that nobody else steps, or the others' episodes will be other ones. `reward_scale`
-    is that of the training, `normaliser` that of the task unless given."""
+    is that of the training."""
     scene = Scene(algo, agents, envs, seeds, step, range(len(seeds)) if lanes is None else lanes, wanted)
-    return [tables(found) for found in examine(scene, episodes, reward_scale, normaliser)]
+    return [tables(found) for found in examine(scene, episodes, reward_scale)]
 
 
-def examine(
-    scene: Scene, episodes: int, reward_scale: float = 1.0, normaliser: Normaliser | None = None
-) -> list[Findings]:
-    algo = scene.algo
-    normaliser = normaliser or frozen_normaliser(scene.envs.name)
+def examine(scene: Scene, episodes: int, reward_scale: float = 1.0) -> list[Findings]:
+    algo, normaliser = scene.algo, frozen_normaliser(scene.envs.name)
     together = members.is_ensemble(algo)
     visits = visit(scene, episodes)
     scene = scene._replace(lanes=[lane for lane, own in enumerate(visits) if own])

@@ -78,16 +78,6 @@ def tied_share(samples: np.ndarray, groups: np.ndarray | None = None, k: int = N
     return float((np.concatenate([d for d, _ in _neighbours(samples, groups, k)]) < FLOOR).mean())
 
 
-def cross_entropy(samples: np.ndarray, others: np.ndarray, k: int = NEIGHBOURS) -> float:
-    """−E log q over the samples, q the density of the others."""
-    return float(surprise(distances(samples, others, k, False), len(others), samples.shape[1], k).mean())
-
-
-def divergence(samples: np.ndarray, others: np.ndarray, k: int = NEIGHBOURS) -> float:
-    """KL(p ‖ q) of independent samples of p and q (Wang, Kulkarni & Verdú 2009). May come out below zero."""
-    return cross_entropy(samples, others, k) - entropy(samples, k=k)
-
-
 class Decomposition(NamedTuple):
     """Lemma 1: H(ρ) = H(ρ|z) + E_z KL(ρ(·|z) ‖ ρ), each of the three measured by itself, in nats."""
 

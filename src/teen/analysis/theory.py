@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from scipy.integrate import quad
 from scipy.special import ndtri
 
@@ -145,18 +144,6 @@ def target_rows(
     ns: Sequence[int] = (1, 10),
 ) -> list[Target]:
     return [target(m, n, common, offset) for common, offset in pairs for m in ms for n in ns]
-
-
-def sampled_target(
-    m: int, n: int, common: float = 0.0, offset: float = 0.0, draws: int = 200_000, seed: int = 0
-) -> tuple[float, float]:
-    """Bias and deviation of the same by drawing errors, to check the formula against."""
-    rng = np.random.default_rng(seed)
-    shared, critic = rng.normal(size=(draws, 1, 1)), rng.normal(size=(draws, m, 1))
-    errors = np.sqrt(common) * shared + np.sqrt(offset) * critic
-    errors = errors + np.sqrt(1 - common - offset) * rng.normal(size=(draws, m, n))
-    targets = errors.mean(2).min(1)
-    return float(targets.mean()), float(targets.std())
 
 
 def table(rows: Sequence[NamedTuple]) -> str:

@@ -31,7 +31,7 @@ def panels(trained: Sequence[Trained]) -> list[Panel]:
     for own in trained:
         curves = found.setdefault(own.entry.panel, [])
         if own.runs:
-            curves.append({**data.collect(own.runs)["environments"][0]["curves"][0], "label": own.entry.label})
+            curves.append({**data.curve(own.runs), "label": own.entry.label})
     return [{"env": panel, "curves": curves} for panel, curves in found.items() if curves]
 
 
@@ -40,9 +40,8 @@ def draw(name: str, parts: list[Panel]) -> Iterator[Picture]:
     from ..report import figures
 
     labels = list(dict.fromkeys(curve["label"] for part in parts for curve in part["curves"]))
-    for file, content in figures.draw({"environments": parts, "labels": labels}) if parts else ():
-        if file.startswith("all-") or len(parts) == 1:
-            yield f"{name}-{file.rpartition('-')[2]}", content
+    for kind in figures.KINDS if parts else ():
+        yield from figures.curves(f"{name}-{kind}", parts, labels, kind)
 
 
 def rows(parts: list[Panel]) -> list[Row]:

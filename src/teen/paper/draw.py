@@ -77,14 +77,7 @@ def _csv(rows: Sequence[Row]) -> str:
 
 
 def pictures(name: str, make: Callable[[], Any]) -> Iterator[Picture]:
-    """A matplotlib figure as PNG and PDF, in the style of the report's."""
-    import matplotlib
+    """A matplotlib figure, in the style of the report's."""
+    from ..report.figures import files
 
-    from ..report.figures import STYLE
-
-    with matplotlib.rc_context(STYLE):
-        figure = make()
-        for suffix, about in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
-            content = io.BytesIO()
-            figure.savefig(content, format=suffix, metadata=about)  # without a date: the same data, the same file
-            yield f"{name}.{suffix}", content.getvalue()
+    yield from files(name, make)

@@ -85,7 +85,7 @@ def _environment(env: str, labels: dict[str, list[Run]]) -> dict[str, Any]:
     return {
         "env": env,
         "step": min(ends),  # the last that all runs have
-        "curves": [{"label": label, **_curve(runs)} for label, runs in labels.items()],
+        "curves": [{"label": label, **curve(runs)} for label, runs in labels.items()],
         "members": [{"label": label, **own} for label, own in members.items() if own["steps"]],
         "training": _by_quantity({label: metrics.training(runs) for label, runs in labels.items()}),
         "diagnostics": _by_quantity({label: metrics.diagnostics(runs) for label, runs in labels.items()}),
@@ -97,7 +97,7 @@ def _environment(env: str, labels: dict[str, list[Run]]) -> dict[str, Any]:
     }
 
 
-def _curve(runs: Sequence[Run]) -> dict[str, Any]:
+def curve(runs: Sequence[Run]) -> dict[str, Any]:
     """Statistics over the seeds that have each evaluation."""
     steps = np.unique(np.concatenate([run.steps for run in runs]))
     returns = np.concatenate([_at(run, steps) for run in runs])

@@ -2,7 +2,7 @@
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,9 +45,9 @@ def draw(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     names = file_names([part["env"] for part in environments])
     for kind in KINDS:
         for part, name in zip(environments, names, strict=True):
-            yield from _files(f"{name}-{kind}", [part], data["labels"], kind)
+            yield from curves(f"{name}-{kind}", [part], data["labels"], kind)
         if len(environments) > 1:
-            yield from _files(f"all-{kind}", environments, data["labels"], kind)
+            yield from curves(f"all-{kind}", environments, data["labels"], kind)
 
 
 def file_names(texts: list[str]) -> list[str]:
@@ -62,9 +62,15 @@ def file_names(texts: list[str]) -> list[str]:
     return found
 
 
-def _files(name: str, parts: list[dict[str, Any]], labels: list[str], kind: str) -> Iterator[tuple[str, bytes]]:
+def curves(name: str, parts: list[dict[str, Any]], labels: list[str], kind: str) -> Iterator[tuple[str, bytes]]:
+    """A panel for each part."""
+    return files(name, lambda: _figure(parts, labels, kind))
+
+
+def files(name: str, make: Callable[[], Figure]) -> Iterator[tuple[str, bytes]]:
+    """A figure as PNG and PDF."""
     with _style():
-        figure = _figure(parts, labels, kind)
+        figure = make()
         for suffix, about in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
             content = io.BytesIO()
             figure.savefig(content, format=suffix, metadata=about)  # without a date: the same data, the same file
