@@ -49,6 +49,19 @@ def cells(page, first):
     return [cell.strip() for cell in line.split("|")]
 
 
+def point(seeds, step):
+    return words([means[steps == step].item() for steps, means in seeds])
+
+
+@pytest.mark.parametrize("algo", ["TD3", "SAC"])
+@pytest.mark.parametrize("task", ["HalfCheetah", "Hopper"])
+def test_beside_other_implementations_at_300k(algo, task):
+    seeds = evaluations(f"reference-300k/{algo.lower()}-{task}-v4")
+    assert cells(PAGE, f"{algo} {task}") == [
+        "**ours, v4**", *(measure(seeds, 300_000) for measure in (point, last, best))
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("label", MILLION)
 def test_one_million_steps(label):
     seeds = evaluations(MILLION[label])
