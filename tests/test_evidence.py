@@ -62,6 +62,11 @@ def test_beside_other_implementations_at_300k(algo, task):
     ]  # fmt: skip
 
 
+def test_normalised_observations():
+    found = last(evaluations("reference-300k/td3-HalfCheetah-v4-normalised"), 300_000)
+    assert f"with `--normalise-obs` ours has\n  {found} by the last 50k" in PAGE
+
+
 @pytest.mark.parametrize("label", MILLION)
 def test_one_million_steps(label):
     seeds = evaluations(MILLION[label])
