@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from benchmarks import loops, row
-from teen import checkpoint
-from teen.learning import Learning
-from teen.record import Record
+from teen.disk import checkpoint
+from teen.engine.learner import Learning
+from teen.snapshot import Record
 
 LANES, EVERY = 10, 25_000
 

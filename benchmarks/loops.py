@@ -8,11 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from teen import algos, engine, envs, replay
-from teen.evaluate import copies_needed
-from teen.learning import Learning
+from teen import algos, envs
+from teen.engine import loop as engine
+from teen.engine import replay
+from teen.engine.evaluate import copies_needed
+from teen.engine.learner import Learning
+from teen.engine.program import program
 from teen.nets import Precision
-from teen.program import program
 from teen.settings import replace, static
 from teen.spec import Spec
 

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks import loops, row
-from teen import algos, engine, envs
-from teen.evaluate import copies_needed
+from teen import algos, envs
+from teen.engine import loop as engine
+from teen.engine.evaluate import copies_needed
 
 LANES, CAPACITY, STEPS = 10, 1_000_000, 60
 

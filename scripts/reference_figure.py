@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from teen.analysis import runs, statistics
+from teen.report import runs, statistics
 
 ROOT = Path(__file__).parents[1]
 STEP = 300_000

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
+from teen.engine.learner import place_replay
 from teen.errors import UserError
-from teen.learning import place_replay
 
 
 class Device(NamedTuple):

@@ -1,7 +1,8 @@
 import pytest
 
-from teen import config, settings
+from teen import settings
 from teen.algos import redq, sac, td3, teen
+from teen.config import job as config
 from teen.errors import UserError
 
 

@@ -4,15 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .agent import Agent
+    from .disk.agent import Agent
+    from .disk.loading import load
     from .errors import UserError
-    from .loading import load
-    from .training import resume, train
+    from .training.run import resume, train
 
 __version__ = "0.1.0"
 __all__ = ["Agent", "UserError", "__version__", "load", "resume", "train"]
 
-HOMES = {"Agent": "agent", "UserError": "errors", "load": "loading", "resume": "training", "train": "training"}
+HOMES = {
+    "Agent": "disk.agent",
+    "UserError": "errors",
+    "load": "disk.loading",
+    "resume": "training.run",
+    "train": "training.run",
+}
 
 
 def __getattr__(name: str) -> Any:

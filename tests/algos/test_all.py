@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from teen import algos, engine, envs, replay
+from teen import algos, envs
+from teen.engine import loop as engine
+from teen.engine import replay
 from teen.settings import replace
 
 PLAN = engine.Plan(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import teen
-from teen import checkpoint, cli
+from teen.cli import main as cli
+from teen.disk import checkpoint
 from tests.toys import FAULTS
 
 SMALL = (

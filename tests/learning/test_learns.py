@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import teen
-from teen.analysis.runs import evaluations
+from teen.report.runs import evaluations
 
 PENDULUM = {
     "seeds": 3, "steps": 10_000, "width": 64, "warmup": 1_000, "lr": 1e-3, "eval_every": 1_000,

@@ -4,9 +4,9 @@ the first of them."""
 from collections.abc import Mapping
 from pathlib import Path
 
-from teen.evaluate import Episode
+from teen.disk.folder import RunDir
+from teen.engine.evaluate import Episode
 from teen.paper.runs import Program
-from teen.rundir import RunDir
 
 
 def write(

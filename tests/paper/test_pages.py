@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from teen.analysis.analyze import Measured
 from teen.errors import UserError
 from teen.paper import ablations, caption, draw, region
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.runs import programs
 from teen.paper.scale import Scale
 from teen.paper.store import Store
+from teen.training.analyze import Measured
 
 from .synthetic import write
 

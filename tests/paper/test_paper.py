@@ -2,10 +2,10 @@
 
 import pytest
 
+from teen.cli.paper import command
 from teen.envs.names import is_suite
 from teen.errors import UserError
 from teen.paper import estimate
-from teen.paper.command import command
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.runs import programs
 from teen.paper.scale import Scale

@@ -6,16 +6,16 @@ import sys
 
 import pytest
 
-from teen import training
+from teen.disk.lock import locked
 from teen.errors import EnvironmentFault, UserError
-from teen.lock import locked
 from teen.paper import runs
 from teen.paper.experiments import EXPERIMENTS, MUJOCO
 from teen.paper.needs import Entry, Need, folder_name
 from teen.paper.runs import Failure, programs
 from teen.paper.scale import Scale
 from teen.paper.store import Store
-from teen.recording import Recorder
+from teen.training import run as training
+from teen.training.recorder import Recorder
 
 from ..survival import stopped_by
 from .synthetic import write
@@ -311,7 +311,7 @@ def test_a_damaged_run_is_named(tmp_path):
 
 
 def test_what_is_not_installed_is_said_before_anything_is_trained(tmp_path, monkeypatch):
-    from teen.paper import command
+    from teen.cli import paper as command
 
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     with pytest.raises(UserError, match="t-SNE needs scikit-learn"):

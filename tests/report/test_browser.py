@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from teen.analysis import runs as reading
 from teen.report import page as report_page
+from teen.report import runs as reading
 from teen.report.data import collect
 from teen.report.serve import Server
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from teen.analysis import runs as reading
-from teen.analysis.runs import Run
 from teen.errors import UserError
 from teen.report import compare as comparing
+from teen.report import runs as reading
 from teen.report.compare import command, compare
+from teen.report.runs import Run
 
 EVERY = 25_000
 

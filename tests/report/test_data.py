@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from teen import UserError
-from teen.analysis import runs as reading
 from teen.report import metrics
+from teen.report import runs as reading
 from teen.report.data import collect, plain
 
 from .synthetic import EVERY, evaluate, score, write_run

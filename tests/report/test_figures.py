@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from teen import UserError
-from teen.analysis import runs as reading
 from teen.report import curve, figures
+from teen.report import runs as reading
 from teen.report.write import command_report, write
 
 from .synthetic import EVERY, HOSTILE, evaluate, score, write_run

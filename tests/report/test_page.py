@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from teen.analysis import runs as reading
 from teen.report import page
+from teen.report import runs as reading
 from teen.report.data import collect
 
 from .synthetic import HOSTILE, write_run

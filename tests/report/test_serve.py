@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from teen import UserError
-from teen.lock import locked
+from teen.disk.lock import locked
 from teen.report.library import Library
 from teen.report.serve import HEADERS, Server, command_serve
 

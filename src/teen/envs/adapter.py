@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import CopyFault, EnvironmentFault
-from ..record import Record, filled
+from ..snapshot import Record, filled
 from ..spec import Spec, Step
 from .state import EnvState, UnknownState
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..agent import saved_step
-from ..analysis.analyze import Measured, Quantity, analyze
-from ..analysis.runs import Run, log
+from ..disk.agent import saved_step
+from ..report.runs import Run, log
+from ..training.analyze import Measured, Quantity, analyze
 from . import curves
 from .draw import UNKNOWN, Page, Picture, Row, Table, pictures
 from .scale import Scale

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..disk.files import write_atomically
 from ..errors import UserError
-from ..files import write_beside
 
 UNKNOWN = "–"
 
@@ -58,10 +58,10 @@ def write(page: Page, folder: Path, name: str, title: str, notes: Sequence[str])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in pictures:
-            write_beside(folder / file, content)
+            write_atomically(folder / file, content)
         for file, rows in page.data.items():
-            write_beside(folder / f"{file}.csv", _csv(rows).encode())
-        write_beside(folder / f"{name}.md", ("\n\n".join(filter(None, parts)) + "\n").encode())
+            write_atomically(folder / f"{file}.csv", _csv(rows).encode())
+        write_atomically(folder / f"{name}.md", ("\n\n".join(filter(None, parts)) + "\n").encode())
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from None
     return folder / f"{name}.md"

@@ -12,10 +12,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .. import algos, config, engine, training
+from .. import algos
+from ..config import job as config
+from ..disk.files import write_atomically
+from ..engine import loop as engine
 from ..errors import EnvironmentFault, UserError
-from ..files import write_beside
-from ..stopping import stop_requests
+from ..training import run as training
+from ..training.stopping import stop_requests
 from .runs import Program
 
 CACHE = "speed.json"
@@ -61,7 +64,7 @@ def speeds(programs: Sequence[Program], out: Path) -> Speeds:
         try:
             here[name] = measure(wanted[name])
             out.mkdir(parents=True, exist_ok=True)
-            write_beside(out / CACHE, (json.dumps(known, indent=1) + "\n").encode())
+            write_atomically(out / CACHE, (json.dumps(known, indent=1) + "\n").encode())
         except (UserError, EnvironmentFault) as error:
             print(f"teen: {name} cannot train here: {error}", file=sys.stderr, flush=True)
         except OSError as error:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..analysis.region import check_installed
 from ..envs import names
 from ..errors import UserError
+from ..measure.region import check_installed
 from . import ablations, claims, curves, region, tables, theory
 from .claims import ALPHA_0, BASELINES, CONTROL, OURS
 from .draw import Page

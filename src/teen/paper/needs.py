@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from .. import config
-from ..analysis.runs import NOT_LEARNED_WITH
+from ..config import job as config
+from ..report.runs import NOT_LEARNED_WITH
 from ..settings import flat
 from . import scale
 

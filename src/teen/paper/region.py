@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..agent import Agent
-from ..analysis import region
-from ..loading import load
+from ..disk.agent import Agent
+from ..disk.loading import load
+from ..measure import region
 from .draw import UNKNOWN, Page, Picture, Table
 from .scale import Scale
 from .store import Trained
@@ -55,7 +55,7 @@ def _table(trained: Sequence[Trained], found: region.Region | None) -> Table:
 
 
 def _pictures(name: str, found: region.Region) -> Iterator[Picture]:
-    from ..analysis import region_figure
+    from . import region_figure
 
     with TemporaryDirectory() as folder:
         for file in (f"{name}.png", f"{name}.pdf"):

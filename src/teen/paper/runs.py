@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from .. import config, lock, training
+from ..config import job as config
+from ..disk import lock
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError
+from ..training import run as training
 from .needs import Need, folder_name
 from .store import SET_ASIDE, Store, Variant, place
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..analysis import statistics
+from ..report import statistics
 from ..report.compare import scores_at
 from . import numbers
 from .draw import UNKNOWN, Row, Table, spread

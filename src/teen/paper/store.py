@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import checkpoint
-from ..agent import saved_step
-from ..analysis import runs as reading
-from ..analysis.runs import ADDED_LATER, Run
+from ..disk import checkpoint
+from ..disk.agent import saved_step
 from ..errors import UserError
+from ..report import runs as reading
+from ..report.runs import ADDED_LATER, Run
 from .needs import Entry, Need, learned_with, ranges
 
 RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"

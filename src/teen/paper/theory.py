@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..analysis import theory
+from . import theorems as theory
 from .draw import Page, Row, Table, pictures
 from .scale import Scale
 from .store import Trained

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..analysis import runs as reading
-from ..analysis import statistics
-from ..analysis.runs import Run
 from ..errors import UserError
+from . import runs as reading
+from . import statistics
+from .runs import Run
 
 MILESTONES = (300_000, 500_000, 1_000_000)  # steps at which papers tell scores
 WINDOW = f"last {statistics.LAST // 1000}k"
@@ -286,7 +286,7 @@ def _normalised_table(comparison: Comparison) -> Any:
 
 
 def command(arguments: list[str]) -> int:
-    from ..cli import Parser
+    from ..cli.main import Parser
 
     parser = Parser(prog="teen compare", allow_abbrev=False, description="Runs beside each other, with intervals.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a run directory, or a folder of them")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..analysis.runs import Evaluations, evaluations
+from ..disk.files import write_atomically
 from ..errors import UserError
-from ..files import write_beside
 from .metrics import mean_and_std
+from .runs import Evaluations, evaluations
 
 
 def draw(eval_csv: Path, picture: Path, title: str) -> None:
@@ -20,7 +20,7 @@ def draw(eval_csv: Path, picture: Path, title: str) -> None:
         return
     content = io.BytesIO()
     curve(found, title).savefig(content, format="png")
-    write_beside(picture, content.getvalue())
+    write_atomically(picture, content.getvalue())
 
 
 def curve(found: Evaluations, title: str) -> Figure:

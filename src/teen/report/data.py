@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis import statistics
-from ..analysis.quantities import MEANING
-from ..analysis.runs import Run
-from . import metrics
+from . import metrics, statistics
 from .compare import Comparison, compare, pooled
+from .quantities import MEANING
+from .runs import Run
 
 DIGITS = 7  # significant ones, of computed numbers
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..analysis import runs as reading
-from ..analysis.runs import Run
+from ..disk.lock import holder
 from ..errors import UserError
-from ..lock import holder
+from . import runs as reading
 from .data import collect, plain
 from .metrics import mean
+from .runs import Run
 
 LOGS = ("eval.csv", "train.csv", "diagnostics.csv", "confusion.csv")
 READ = ("config.toml", *LOGS, *(f"{name}.gz" for name in LOGS))

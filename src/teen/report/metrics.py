@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..analysis import runs as reading
-from ..analysis.runs import Run
+from . import runs as reading
+from .runs import Run
 
 MOST_POINTS = 400
 MOST_MEMBERS = 40  # rows of a matrix

@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def command_serve(arguments: list[str]) -> int:
-    from ..cli import Parser
+    from ..cli.main import Parser
 
     parser = Parser(prog="teen serve", allow_abbrev=False, description="Runs in a browser on this machine, live.")
     parser.add_argument("folder", type=Path, metavar="RUNS_DIR", help="a folder of run directories")

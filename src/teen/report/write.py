@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..analysis import runs as reading
-from ..analysis.runs import Run
+from ..disk.files import write_atomically
 from ..errors import UserError
-from ..files import write_beside
 from . import page
+from . import runs as reading
 from .compare import parse_steps
 from .data import collect
+from .runs import Run
 
 SUMMARY = "data/report.json"  # all that the page shows; it also marks a folder as a report's
 
@@ -38,7 +38,7 @@ def write(runs: Sequence[Run], out: Path, steps: Sequence[int] = ()) -> Path:
     try:
         for name, content in ((SUMMARY, whole), *pictures, *tables, ("index.html", page.render(data).encode())):
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            write_beside(out / name, content)
+            write_atomically(out / name, content)
         for name in set(earlier) - set(data["files"]):
             (out / name).unlink(missing_ok=True)
     except OSError as error:
@@ -128,7 +128,7 @@ def _long(data: dict[str, Any], kind: str, columns: Sequence[str]) -> list[dict[
 
 
 def command_report(arguments: list[str]) -> int:
-    from ..cli import Parser
+    from ..cli.main import Parser
 
     parser = Parser(
         prog="teen report", allow_abbrev=False, description="A page, figures and tables of runs beside each other."

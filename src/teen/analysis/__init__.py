@@ -1,1 +1,0 @@
-"""Run directories and agents in, numbers out. Nothing here trains."""

@@ -1,0 +1,32 @@
+"""Presets: short TOML files of settings, chosen by name with `--preset`.
+
+A file holds settings for everything, then tables that narrow them down: `[mujoco]` and `[dm_control]` for a suite,
+`[teen.mujoco]` for an algorithm in a suite; `[tasks]` gives short names to environments.
+"""
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+from ...envs import names
+from ...errors import UserError
+
+
+def available() -> list[str]:
+    return sorted(f.name.removesuffix(".toml") for f in files(__package__).iterdir() if f.name.endswith(".toml"))
+
+
+def applied(values: dict[str, Any]) -> dict[str, Any]:
+    """The given settings on top of those of the preset they name; the preset's name itself is used up."""
+    name = values.pop("preset", "")
+    if not name:
+        return values
+    if name not in available():
+        raise UserError(f"unknown preset {name!r}: choose from {', '.join(available())}")
+    preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
+    env = preset.get("tasks", {}).get(values.get("env", ""), values.get("env", ""))
+    suite = "dm_control" if names.is_suite(env) else "mujoco"
+    own = preset.get(values.get("algo", "teen"), {})
+    layers = [preset, preset.get(suite, {}), own, own.get(suite, {})]
+    merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
+    return {**merged, **values, **({"env": env} if env else {})}

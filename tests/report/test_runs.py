@@ -1,0 +1,271 @@
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from teen.config import job as config
+from teen.disk import folder as rundir
+from teen.engine.evaluate import Episode
+from teen.errors import UserError
+from teen.report import runs
+
+CONFIG = 'algo = "teen"\nenv = "Pendulum-v1"\nseeds = [0, 1]\nalpha = 0.2\n\n[versions]\npython = "3.11"\n'
+HEADER = "seed,step,policy,episode,return,length\n"
+EVAL = HEADER + (
+    "0,5000,mean,0,1.0,200\n0,5000,mean,1,2.0,200\n1,5000,mean,0,-4.0,200\n1,5000,mean,1,-6.0,200\n"
+    "0,10000,mean,0,3.0,200\n0,10000,mean,1,5.0,200\n0,10000,0,0,7.0,200\n0,10000,2,0,8.0,200\n"
+)
+
+
+def write(folder: Path, evaluations: str | bytes = EVAL, settings: str = CONFIG, train: str | None = None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text(settings)
+    (folder / "eval.csv").write_bytes(evaluations if isinstance(evaluations, bytes) else evaluations.encode())
+    if train is not None:
+        (folder / "train.csv").write_text(train)
+    return folder
+
+
+def named(env: str = "Ant-v5", algo: str = "teen", **settings) -> runs.Run:
+    """A run of which only the settings matter."""
+    nothing = np.zeros((0, 0))
+    own = {"algo": algo, "env": env, **settings}
+    return runs.Run(Path("r"), own, {}, [], np.zeros(0, int), nothing, nothing, {}, {})
+
+
+def test_a_run_as_arrays(tmp_path):
+    run = runs.read(write(tmp_path, train="seed,step,q\n0,1000,2.5\n1,1000,nan\n"))
+    assert (run.algo, run.env, run.settings["alpha"], run.versions) == ("teen", "Pendulum-v1", 0.2, {"python": "3.11"})
+    assert "versions" not in run.settings
+    assert run.seeds == [0, 1]
+    np.testing.assert_array_equal(run.steps, [5000, 10000])
+    np.testing.assert_array_equal(run.returns, [[1.5, 4], [-5, np.nan]])  # seed 1 was not evaluated again
+    np.testing.assert_array_equal(run.episodes, [[2, 2], [2, 0]])
+    assert list(run.members) == [10000]
+    np.testing.assert_array_equal(run.members[10000], [[7, np.nan, 8], [np.nan] * 3])
+    assert list(run.training) == ["seed", "step", "q"]
+    np.testing.assert_array_equal(run.training["q"], [2.5, np.nan])
+
+
+def test_what_a_run_writes_is_read(tmp_path):
+    job = config.resolve({"env": "Pendulum-v1", "seeds": "3,5", "alpha": 0.5})
+    folder = rundir.RunDir(tmp_path, job.run, job.variants[0].config)
+    folder.begin()
+    assert runs.read(tmp_path).returns.shape == (0, 0)
+    folder.log_evaluation([Episode(seed, 5000, "mean", k, seed + k, 200) for seed in (3, 5) for k in range(2)])
+    folder.log_evaluation([Episode(5, 5000, "1", 0, 9.0, 200)])
+    folder.log_training(1000, [(3, {"q": 0.1}), (5, {"q": 0.2})])
+    run = runs.read(tmp_path)
+    assert (run.seeds, run.settings["seeds"], run.settings["alpha"]) == ([3, 5], [3, 5], 0.5)
+    np.testing.assert_array_equal(run.returns, [[3.5], [5.5]])
+    np.testing.assert_array_equal(run.members[5000], [[np.nan, np.nan], [np.nan, 9]])
+    np.testing.assert_array_equal(run.training["q"], [0.1, 0.2])
+
+
+@pytest.mark.parametrize("half", ["1", "1,10000,mean,0,-9", "1,10000,mean,0,-9.5,200", "\0\0\0", "1,10000,mean,0,\xff"])
+def test_a_line_that_is_half_written_does_not_count(tmp_path, half):
+    run = runs.read(write(tmp_path, EVAL.encode() + half.encode("latin1")))
+    np.testing.assert_array_equal(run.returns, [[1.5, 4], [-5, np.nan]])
+
+
+@pytest.mark.parametrize("text", ["", "seed,ste", "seed,step,poli", HEADER, HEADER + "0,5000,me"])
+def test_a_run_that_has_just_begun(tmp_path, text):
+    run = runs.read(write(tmp_path, text))
+    assert (run.seeds, run.steps.shape, run.returns.shape, run.members) == ([], (0,), (0, 0), {})
+
+
+def test_members_alone_are_no_seeds(tmp_path):
+    run = runs.read(write(tmp_path, HEADER + "0,5000,1,0,7.0,200\n"))
+    assert (run.seeds, run.returns.shape, run.members[5000].shape) == ([], (0, 0), (0, 2))
+
+
+def test_compressed_logs(tmp_path):
+    plain, packed = runs.read(write(tmp_path / "a", train="seed,step\n0,1\n")), write(tmp_path / "b")
+    (packed / "eval.csv").unlink()
+    (packed / "eval.csv.gz").write_bytes(gzip.compress(EVAL.encode()))
+    (packed / "train.csv.gz").write_bytes(gzip.compress(b"seed,step\n0,1\n"))
+    assert runs.find([tmp_path]) == [tmp_path / "a", tmp_path / "b"]
+    run = runs.read(packed)
+    np.testing.assert_array_equal(run.returns, plain.returns)
+    np.testing.assert_array_equal(run.training["step"], plain.training["step"])
+
+
+@pytest.mark.parametrize("how", ["cut", "bent", "checksum", "no gzip"])
+def test_a_damaged_archive_is_named(tmp_path, how):
+    whole = bytearray(gzip.compress(EVAL.encode() * 9))
+    if how == "bent":
+        whole[12:20] = b"\xff" * 8
+    elif how == "checksum":
+        whole[-8] ^= 1
+    data = {"cut": whole[:-20], "no gzip": EVAL.encode()}.get(how, whole)
+    (write(tmp_path) / "eval.csv").unlink()
+    (tmp_path / "eval.csv.gz").write_bytes(data)
+    with pytest.raises(UserError, match=r"eval\.csv\.gz cannot be read"):
+        runs.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "message"),
+    [
+        (EVAL.replace("seed", "sead"), r"eval\.csv is damaged: it has no column 'seed'"),
+        (EVAL.replace("return", "score"), r"eval\.csv is damaged: it has no column 'return'"),
+        (EVAL.replace("-4.0", "minus 4"), r"eval\.csv is damaged: could not convert"),
+        (EVAL.replace("-4.0", ""), r"eval\.csv is damaged: could not convert"),
+        (EVAL.replace("0,10000", "0,1e4"), r"eval\.csv is damaged: invalid literal"),
+        (EVAL.replace("10000,0,", "10000,zero,"), r"eval\.csv is damaged: invalid literal"),
+        (EVAL.replace("10000,0,", "10000,-1,"), r"eval\.csv is damaged: -1 is out of range"),
+        (EVAL.replace("10000,0,", "10000,999999999,"), r"eval\.csv is damaged: 999999999 is out of range"),
+        (EVAL.replace("10000", "9" * 30), r"eval\.csv is damaged: 9* is out of range"),
+        (EVAL.replace("1,5000,mean", "-1,5000,mean"), r"eval\.csv is damaged: -1 is out of range"),
+        (EVAL.replace("0,5000,mean,1,2.0,200\n", "0,5000,mean,1\n"), r"eval\.csv is damaged: line 3 has too few col"),
+        (EVAL.replace("1.0,200\n", "1.0,2"), r"eval\.csv is damaged: line 2 has too many columns"),
+        (EVAL.replace("-4.0", "4" * 200_000), r"eval\.csv is damaged: field larger"),
+        (bytes(range(256)) + b"\xff\0\n" * 40, r"eval\.csv is damaged"),
+        (b"\xff\0garbage" * 40, r"eval\.csv is damaged: it does not begin with seed,step,"),
+        ("0,5000,mean", r"eval\.csv is damaged: it does not begin with seed,step,"),
+    ],
+    ids=range(16),
+)
+def test_a_damaged_log_is_named(tmp_path, evaluations, message):
+    with pytest.raises(UserError, match=message):
+        runs.read(write(tmp_path, evaluations))
+
+
+def test_a_damaged_training_log_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"train\.csv is damaged: could not convert"):
+        runs.read(write(tmp_path, train="seed,step,q\n0,1000,?\n"))
+    with pytest.raises(UserError, match=r"train\.csv is damaged: line 3 has too few columns"):
+        runs.read(write(tmp_path, train="seed,step,q\n0,1000,1\n1,1000\n"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("algo = ", "cannot be read"),
+        ("a = " + "[" * 5000, "cannot be read"),
+        ('env = "Ant-v5"', "names no algo and env"),
+        ('algo = 3\nenv = "Ant-v5"', "names no algo and env"),
+        (CONFIG.replace('[versions]\npython = "3.11"', "").replace("alpha = 0.2", 'versions = "new"'), "no table"),
+    ],
+    ids=range(5),
+)
+def test_a_damaged_config_is_named(tmp_path, settings, message):
+    with pytest.raises(UserError, match=rf"config\.toml .*{message}"):
+        runs.read(write(tmp_path, settings=settings))
+
+
+def test_a_log_beyond_all_measure(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "LARGEST_LOG", 100)
+    with pytest.raises(UserError, match=r"eval\.csv is absurdly large"):
+        runs.read(write(tmp_path))
+
+
+def test_runs_are_found_at_any_depth_in_order_and_once(tmp_path, monkeypatch):
+    for name in ("b/alpha=0.2", "b/alpha=0", "a", "b/alpha=0/agent/old", "a-2"):
+        write(tmp_path / name)
+    (tmp_path / "b" / "config.toml").write_text(CONFIG)  # no eval.csv beside it
+    found = ["a", "a-2", "b/alpha=0", "b/alpha=0/agent/old", "b/alpha=0.2"]
+    assert runs.find([tmp_path]) == [tmp_path / name for name in found]
+    monkeypatch.chdir(tmp_path)
+    by_hand = runs.find(["b/alpha=0.2", "a", "../" + tmp_path.name + "/a", tmp_path / "a", "b"])
+    assert list(map(str, by_hand)) == ["b/alpha=0.2", "a", "b/alpha=0", "b/alpha=0/agent/old"]
+
+
+def test_checkpoints_hold_no_runs(tmp_path):
+    for name in ("a", "a/checkpoint/000010", "checkpoint/b"):
+        write(tmp_path / name)
+    assert runs.find([tmp_path]) == [tmp_path / "a"]
+    assert runs.find([tmp_path / "checkpoint"]) == [tmp_path / "checkpoint/b"]  # asked for by name
+
+
+def test_folders_may_vanish_while_runs_are_looked_for(tmp_path, monkeypatch):
+    for name in ("a", "b", "c"):
+        write(tmp_path / name)
+    scandir = os.scandir
+
+    def vanishing(path):
+        if Path(path) == tmp_path / "b":
+            Path(path).rename(tmp_path.parent / "elsewhere")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert runs.find([tmp_path]) == [tmp_path / "a", tmp_path / "c"]
+
+
+def test_a_folder_may_hold_links_to_runs(tmp_path):
+    for name in ("far/a", "far/sweep/alpha=0", "near/b", "far/sweep/deeper/c"):
+        write(tmp_path / name)
+    near = tmp_path / "near"
+    (near / "a").symlink_to(tmp_path / "far" / "a")
+    (near / "a-again").symlink_to(tmp_path / "far" / "a")
+    (near / "sweep").symlink_to(tmp_path / "far" / "sweep")
+    (near / "lost").symlink_to(tmp_path / "nowhere")
+    (near / "b" / "inside").symlink_to(tmp_path / "far")
+    found = ["a", "b", "sweep/alpha=0", "sweep/deeper/c"]
+    assert runs.find([near]) == [near / name for name in found]
+    assert runs.find([near], links=False) == [near / "b"]
+    assert runs.find([near / "b"]) == [near / "b"]  # a run's own links are not runs beside it
+
+
+def test_where_there_is_no_run(tmp_path):
+    write(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "config.toml").write_text(CONFIG)
+    with pytest.raises(UserError, match="b holds no run"):
+        runs.find([tmp_path / "a", tmp_path / "b"])
+    for missing in ("c", "a/eval.csv"):
+        with pytest.raises(UserError, match=f"{missing} is not a folder"):
+            runs.find([tmp_path / missing])
+
+
+def test_labels_say_what_differs():
+    same = {"n": 10, "alpha": 0.2, "base": "td3"}
+    assert runs.labels([named(**same), named(algo="td3", n=3)]) == ["teen", "td3"]
+    variants = [named(**{**same, "alpha": alpha}) for alpha in (0.0, 0.02, 1)]
+    assert runs.labels(variants) == ["teen alpha=0", "teen alpha=0.02", "teen alpha=1"]
+    both = [named(**same), named(**{**same, "n": 5, "alpha": 0.0})]
+    assert runs.labels(both) == ["teen n=10 alpha=0.2", "teen n=5 alpha=0"]
+
+
+def test_labels_keep_apart_what_differs_late():
+    close = [named(gamma=gamma, lr=0.0003) for gamma in (0.9999991, 0.9999992, 0.99)]
+    assert runs.labels(close) == ["teen gamma=0.9999991", "teen gamma=0.9999992", "teen gamma=0.99"]
+    assert runs.labels([named(lr=lr) for lr in (3e-4, 1e-7)]) == ["teen lr=0.0003", "teen lr=1e-07"]
+
+
+def test_a_setting_that_older_runs_do_not_name_has_its_old_value():
+    old, same, other = ({"algo": "sac", **own} for own in ({}, {"target_entropy": -1.0}, {"target_entropy": -0.5}))
+    assert runs.labels([named(**old), named(**same)]) == ["sac", "sac"]
+    assert runs.labels([named(**old), named(**other)]) == ["sac", "sac target_entropy=-0.5"]
+
+
+def test_labels_are_silent_on_what_does_not_change_learning():
+    ran = [
+        {"seeds": [0], "steps": 10, "backend": "gym", "replay": "host", "checkpoint_every": 0},
+        {"seeds": [1], "steps": 20, "backend": "envpool", "replay": "device", "log_every": 7, "on_nan": "stop"},
+    ]
+    assert runs.labels([named(**settings) for settings in ran]) == ["teen", "teen"]
+
+
+def test_labels_name_the_base_learner():
+    on_td3, on_sac = {"base": "td3", "delay": 2, "noise": 0.1}, {"base": "sac", "delay": 1, "temperature": "auto"}
+    assert runs.labels([named(**on_td3)]) == ["teen"]
+    assert runs.labels([named(**on_sac)]) == ["teen base=sac"]
+    assert runs.labels([named(**on_td3), named(**on_sac)]) == ["teen base=td3", "teen base=sac"]
+    several = [named(**on_td3), named(**on_sac), named(**{**on_sac, "delay": 3})]
+    assert runs.labels(several) == ["teen base=td3 delay=2", "teen base=sac delay=1", "teen base=sac delay=3"]
+
+
+def test_labels_mean_the_same_in_every_task():
+    across = [named("Ant-v5", alpha=0.2), named("dm_control/ant", alpha=0.02)]
+    assert runs.labels(across) == ["teen", "teen"]  # each task's own best value: one method
+    swept = [named("Ant-v5", alpha=0.0), named("Ant-v5", alpha=0.2), named("Hopper-v5", alpha=0.2)]
+    assert runs.labels(swept) == ["teen alpha=0", "teen alpha=0.2", "teen alpha=0.2"]
+
+
+def test_a_setting_that_an_older_run_lacks_is_no_difference():
+    old, new, other = named(n=10), named(n=10, critic_norm="none"), named(n=10, critic_norm="layer")
+    assert runs.labels([old, new]) == ["teen", "teen"]
+    assert runs.labels([old, new, other]) == ["teen", "teen critic_norm=none", "teen critic_norm=layer"]
