@@ -1,9 +1,9 @@
-"""Runs the rows that this machine can answer and prints the table: `make bench`, or `python -m benchmarks`.
+"""Run the rows that this machine can measure and print the table: `make bench`, or `python -m benchmarks`.
 
     --keep NAME     write the results to benchmarks/results/NAME/
     --rows ROW ...  only these
     --show          run nothing; print what is kept in benchmarks/results
-    --together      all but `memory` in one process: what one row has compiled, the next need not
+    --together      all but `memory` in one process, so that a row reuses what another one has compiled
 
 Otherwise every row runs in a process of its own.
 """
@@ -74,7 +74,7 @@ def main() -> None:
                 (folder / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
                 continue
             command = [sys.executable, "-m", f"benchmarks.{name}", "--out", str(folder / f"{name}.json")]
-            subprocess.run(command, check=False)  # a row that fails has said why, and leaves its cell empty
+            subprocess.run(command, check=False)  # a row that fails prints why, and its cell stays empty
         columns[flags.keep or "here"] = collected(folder)
     Console(width=170 if not sys.stdout.isatty() else None).print(table(columns))
 

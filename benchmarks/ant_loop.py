@@ -1,4 +1,4 @@
-"""TEEN on Ant-v4, 10 lanes, without evaluation."""
+"""Time TEEN on Ant-v4, 10 lanes, without evaluation."""
 
 from benchmarks import loops, row
 

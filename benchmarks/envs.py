@@ -1,9 +1,9 @@
-"""How fast environments step: the paper's ten tasks, both backends, several numbers of copies, without learning.
+"""Measure how fast environments step: the paper's ten tasks, both backends, different numbers of copies, no learning.
 
     python -m benchmarks.envs --out FILE.json
 
-Actions are uniformly random and drawn beforehand; episodes that end are reset within the step, as in training. A
-backend that is missing is named and left out.
+Actions are uniformly random and drawn beforehand. Episodes that end are reset within the step, as in training. A
+missing backend is named and left out.
 """
 
 import argparse
@@ -27,12 +27,12 @@ TASKS = [
     *(f"dm_control/{task}" for task in ("cheetah-run", "finger-spin", "fish-swim", "walker-walk", "walker-run")),
 ]
 BACKENDS: tuple[envs.Backend, ...] = ("gymnasium", "envpool")
-DRAWN = 256  # ticks of actions drawn beforehand, used round and round
+DRAWN = 256  # ticks of actions drawn beforehand, used in a cycle
 WARMUP = 5  # ticks
 
 
 def steps_per_second(task: str, backend: envs.Backend, count: int, seconds: float) -> float:
-    """Environment steps of all copies together, in a window of about `seconds`."""
+    """Return the environment steps per second of all copies together, over about `seconds`."""
     copies = envs.make(task, count, backend)
     try:
         lanes = envs.Lanes(copies, range(count))
@@ -54,7 +54,7 @@ def say_once(line: str) -> None:
 
 
 def measure(task: str, counts: list[int], seconds: float) -> dict[str, dict[int, float]]:
-    """Steps per second by backend and count. The backends take turns, so that a noisy machine is noisy for both."""
+    """Return steps per second by backend and count. The backends alternate, so that other load slows down both."""
     speeds: dict[str, dict[int, float]] = {backend: {} for backend in BACKENDS}
     for count in counts:
         for backend in BACKENDS:
@@ -62,7 +62,7 @@ def measure(task: str, counts: list[int], seconds: float) -> dict[str, dict[int,
                 speeds[backend][count] = steps_per_second(task, backend, count, seconds)
             except UserError as error:
                 say_once(f"{backend} left out: {error}")
-    return {backend: own for backend, own in speeds.items() if own}
+    return {backend: by_count for backend, by_count in speeds.items() if by_count}
 
 
 def table(rows: list[dict[str, Any]], counts: list[int]) -> Table:

@@ -1,5 +1,5 @@
-"""How much longer TEEN's loop takes with evaluation: every 5,000 steps, 10 episodes a lane, 10 lanes, which is two
-evaluation steps per training step."""
+"""Measure how much longer TEEN's loop takes with evaluation: every 5,000 steps, 10 episodes a lane, 10 lanes. That is
+two evaluation steps per training step."""
 
 from benchmarks import loops, row
 

@@ -1,7 +1,7 @@
-"""Floating-point operations of the matrix products of one update, counted by hand.
+"""Count the floating-point operations of the matrix products of one update.
 
-A product of (batch, in) with (in, out) is 2·batch·in·out. Backward costs one such product for the weights and
-one for the inputs; the inputs' is not needed at the first layer, unless it is the action that is asked for.
+A product of (batch, in) with (in, out) has 2·batch·in·out. The backward pass has one such product for the gradient of
+the weights and one for that of the inputs. The first layer needs the second only where the input is an action.
 """
 
 from itertools import pairwise
@@ -12,7 +12,7 @@ def forward(sizes: tuple[int, ...], batch: int) -> int:
 
 
 def backward_weights(sizes: tuple[int, ...], batch: int) -> int:
-    """Gradients of all weights; activations' gradients down to the first hidden layer."""
+    """Count the gradients of all weights, and those of activations down to the first hidden layer."""
     return forward(sizes, batch) + forward(sizes[1:], batch)
 
 

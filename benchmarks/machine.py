@@ -1,4 +1,4 @@
-"""What a measurement was made on, and what that machine can do at best."""
+"""Describe the machine of a measurement, and measure its best speed."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ def _version(name: str) -> str:
 
 
 def matmul_gflops(size: int = 2048, repeats: int = 15) -> float:
-    """The machine's own large float32 matrix product, the best of several."""
+    """Return the speed of a large float32 matrix product, the best of several runs."""
     x = jnp.asarray(np.random.default_rng(0).normal(size=(size, size)), jnp.float32)
     product = jax.jit(lambda a: a @ a)
     product(x).block_until_ready()

@@ -1,43 +1,37 @@
-"""Memory of a 10-lane TEEN run on HalfCheetah-v4, evaluation and all, over its replay of a million steps and its
-parameters (with targets and Adam's moments).
+"""Measure the memory of a 10-lane TEEN run on HalfCheetah-v4, with evaluation, relative to its replay of a million
+steps and its parameters (with targets and Adam's moments).
 
-On a GPU, the device's peak. On a CPU, the process's peak less what it had before the run.
+On a GPU it is the device's peak. On a CPU it is the process's peak less what it had before the run.
 """
 
 import resource
 
 import jax
-import jax.numpy as jnp
 
 from benchmarks import loops, row
 from teen import algos, envs
-from teen.engine import loop as engine
 from teen.engine.evaluate import copies_needed
+from teen.engine.loop import Loop
+from teen.engine.plan import Plan
+from teen.settings import stacked
 
 LANES, CAPACITY, STEPS = 10, 1_000_000, 60
 
 
 def measure() -> dict[str, object]:
     before = peak()
-    module = algos.find("teen")
-    algo, hypers = module.make(module.Config()), [module.hyper(module.Config())] * LANES
-    plan = engine.Plan(
+    algo, cfg = algos.find("teen"), algos.default_config("teen")
+    plan = Plan(
         steps=CAPACITY, warmup=20, batch=loops.BATCH, utd=1, buffer=CAPACITY, log_every=20, eval_every=40,
-        eval_episodes=10, members_every=loops.NEVER, sync=10,
+        eval_episodes=10, members_every=loops.NEVER, sync=10, replay="device", checkpoint_every=0,
     )  # fmt: skip
+    config, seeds = stacked([cfg] * LANES), range(LANES)
+    training = envs.make_crews("HalfCheetah-v4", LANES)
+    evaluation = envs.make("HalfCheetah-v4", copies_needed(algo, cfg, LANES, 10))
     watch = loops.Stopwatch()
-    learner, _, _ = engine.train(
-        algo,
-        plan,
-        list(range(LANES)),
-        jax.tree.map(lambda *x: jnp.stack(x), *hypers),
-        envs.make_crews("HalfCheetah-v4", LANES),
-        envs.make("HalfCheetah-v4", copies_needed(algo, LANES, 10)),
-        watch,
-        lambda: STEPS in watch.times,
-    )
-    replay = learner.buffer.size * 4
-    parameters = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(learner.state))
+    end = Loop(algo, plan, seeds, config, training, evaluation, watch, lambda: STEPS in watch.times).run()
+    replay = end.train.buffer.size * 4
+    parameters = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(end.train.state))
     used = peak() - before
     print(
         f"  {used / 1e9:.2f} GB for {replay / 1e9:.2f} of replay and {parameters / 1e9:.2f} of parameters", flush=True

@@ -1,6 +1,7 @@
-"""One seed end to end beside Stable-Baselines3 and SBX: HalfCheetah-v5, [256, 256], batch 256, one update per step.
+"""Compare one seed, end to end, with Stable-Baselines3 and SBX: HalfCheetah-v5, [256, 256], batch 256, one update per
+step.
 
-The contestants take turns, so that a noisy machine is noisy for all.
+The libraries take turns, so that other load on the machine slows down all of them.
 """
 
 import os
@@ -23,7 +24,7 @@ def measure(algo: str) -> dict[str, object]:
         sys.exit(f"the peers are missing ({error}): make bench installs them, or pip install 'teen-rl[bench]'")
     torch.set_num_threads(os.cpu_count() or 1)
 
-    def same(library: Any) -> Any:
+    def same_settings(library: Any) -> Any:
         return lambda: getattr(library, algo.upper())(
             "MlpPolicy",
             gymnasium.make("HalfCheetah-v5"),
@@ -35,14 +36,14 @@ def measure(algo: str) -> dict[str, object]:
             policy_kwargs={"net_arch": list(loops.HIDDEN)},
         )
 
-    contestants = {
+    libraries = {
         "ours": lambda: loops.ours(algo, "HalfCheetah-v5", 1, STEPS, backend="gymnasium"),
-        "sbx": lambda: loops.peer(same(sbx), STEPS),
-        "sb3": lambda: loops.peer(same(sb3), STEPS),
+        "sbx": lambda: loops.peer(same_settings(sbx), STEPS),
+        "sb3": lambda: loops.peer(same_settings(sb3), STEPS),
     }
-    speeds: dict[str, list[float]] = {name: [] for name in contestants}
+    speeds: dict[str, list[float]] = {name: [] for name in libraries}
     for _ in range(ROUNDS):
-        for name, run in contestants.items():
+        for name, run in libraries.items():
             speeds[name].append(1 / run())
             print(f"  {algo} {name}: {speeds[name][-1]:.0f} steps/s", flush=True)
     middle = {name: median(values) for name, values in speeds.items()}

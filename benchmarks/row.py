@@ -48,7 +48,7 @@ ROWS = [
 
 
 def main(script: str, measure: Callable[[], dict[str, Any]]) -> None:
-    """Runs one row. `measure` returns `values`, by the names of rows, and whatever else is worth keeping."""
+    """Run one row. `measure` returns `values` by the names of rows, and what else the result should keep."""
     name = Path(script).stem
     parser = argparse.ArgumentParser(description=importlib.import_module(f"benchmarks.{name}").__doc__)
     parser.add_argument("--out", type=Path)

@@ -1,4 +1,4 @@
-"""SAC end to end, one seed, beside SBX and Stable-Baselines3."""
+"""Compare SAC with SBX and Stable-Baselines3: one seed, end to end."""
 
 from benchmarks import peers, row
 

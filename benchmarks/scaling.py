@@ -1,4 +1,4 @@
-"""What TEEN's update costs against its members and against lanes. `--draw FILE.json` draws a result as FILE.png."""
+"""Time TEEN's update by numbers of members and of lanes. `--draw FILE.json` plots a result as FILE.png."""
 
 import json
 import sys
@@ -24,8 +24,8 @@ def measure() -> dict[str, object]:
     return {"values": {"scaling": by_lanes[10]}, "lanes": base, "us_by_members": by_members, "us_by_lanes": by_lanes}
 
 
-def draw(result: dict[str, Any], path: Path) -> None:
-    import matplotlib
+def plot(result: dict[str, Any], path: Path) -> None:
+    import matplotlib  # takes long to import
 
     matplotlib.use("agg")
     from matplotlib import pyplot
@@ -40,7 +40,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--draw"]:  # FILE.json -> FILE.png, of a result that is already there
-        draw(json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[2]).with_suffix(".png"))
+    if sys.argv[1:2] == ["--draw"]:  # plots a kept result, and measures nothing
+        plot(json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[2]).with_suffix(".png"))
     else:
         row.main(__file__, measure)

@@ -1,4 +1,4 @@
-"""TD3 on HalfCheetah-v4, 10 lanes, without evaluation."""
+"""Time TD3 on HalfCheetah-v4, 10 lanes, without evaluation."""
 
 from benchmarks import loops, row
 

@@ -1,4 +1,4 @@
-"""TD3 end to end, one seed, beside SBX and Stable-Baselines3."""
+"""Compare TD3 with SBX and Stable-Baselines3: one seed, end to end."""
 
 from benchmarks import peers, row
 

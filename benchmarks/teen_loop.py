@@ -1,4 +1,4 @@
-"""TEEN on HalfCheetah-v4, 10 lanes, with the evaluation of `mean` every 5,000 steps, 10 episodes a lane."""
+"""Time TEEN on HalfCheetah-v4, 10 lanes, with an evaluation every 5,000 steps, 10 episodes a lane."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""TEEN's update alone, 10 lanes, N=10, batch 256, all actors, in every precision."""
+"""Time TEEN's update alone, 10 lanes, N=10, batch 256, all actors, in every precision."""
 
 from benchmarks import loops, row
 

@@ -1,4 +1,4 @@
-"""Updates beside the machine's own large matrix product, in GFLOP/s counted by hand."""
+"""Compare updates with a large matrix product on the same machine, in GFLOP/s counted by hand."""
 
 from benchmarks import flops, loops, machine, row
 

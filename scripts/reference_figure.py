@@ -1,12 +1,12 @@
-"""Our SAC and TD3 beside other people's at 300,000 steps: a table, and docs/reference-300k.png."""
+"""Compare our SAC and TD3 with other implementations at 300,000 steps: print a table, write docs/reference-300k.png."""
 
 import csv
 from pathlib import Path
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from teen.report import runs, statistics
+from teen.report.metrics import mean_and_std
 
 ROOT = Path(__file__).parents[1]
 STEP = 300_000
@@ -16,19 +16,24 @@ MEASURES = {
     "mean_last_50k": statistics.last_mean,
     "per_seed_best_so_far": statistics.best_so_far,
 }
-COARSER = {"mean_last_50k": "mean_last_100k"}  # what a source that logs less often has in its place
+COARSER = {"mean_last_50k": "mean_last_100k"}  # in place of a metric that a source with rarer logs lacks
 
 
-def others(algo: str, task: str) -> list[dict[str, str]]:
-    """Rows of every variant of this algorithm."""
+def others(algo: str, task: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Return rows of every variant of this algorithm, by source and metric."""
+    sources: dict[str, dict[str, dict[str, str]]] = {}
     with (ROOT / "src/teen/paper/reference_results.csv").open() as file:
-        return [
-            row
-            for row in csv.DictReader(file)
-            if row["algo"].split("(")[0] == algo.upper()
-            and row["env"].startswith(task + "-")
-            and int(row["env_step"]) == STEP
-        ]
+        for row in csv.DictReader(file):
+            same_task = row["env"].startswith(task + "-") and int(row["env_step"]) == STEP
+            if same_task and row["algo"].split("(")[0] == algo.upper():
+                sources.setdefault(row["source"], {})[row["metric"]] = row
+    return sources
+
+
+def spread(run: runs.Run) -> list[str]:
+    """Return mean ± sample standard deviation (n − 1) over seeds, by each measure."""
+    scores = [measure(run, STEP) for measure in MEASURES.values()]
+    return [f"{values.mean():.0f} ± {statistics.sample_std(values):.0f}" for values in scores]
 
 
 def main() -> None:
@@ -38,38 +43,32 @@ def main() -> None:
     for row, algo in enumerate(("td3", "sac")):
         for column, task in enumerate(TASKS):
             run = runs.read(ROOT / "results/reference-300k" / f"{algo}-{task}-v4")
-            axes, (mean, std) = grid[row, column], (run.returns.mean(0), run.returns.std(0))
+            axes, (mean, std) = grid[row, column], mean_and_std(run.returns)
             axes.plot(run.steps, mean, label=f"ours, {task}-v4")
             axes.fill_between(run.steps, mean - std, mean + std, alpha=0.2, linewidth=0)
-            ours = {name: measure(run, STEP) for name, measure in MEASURES.items()}
-            cells = [f"{x.mean():.0f} ± {x.std():.0f}" for x in ours.values()]
-            lines.append(f"| {algo.upper()} {task} | **ours, v4** | {' | '.join(cells)} |")
-            found = others(algo, task)
-            for k, source in enumerate(dict.fromkeys(r["source"] for r in found)):
-                own = {r["metric"]: r for r in found if r["source"] == source}
-                name = f"{source.split('@')[0]}, {own['point']['env'].split('-')[-1]}"
+            lines.append(f"| {algo.upper()} {task} | **ours, v4** | {' | '.join(spread(run))} |")
+            for k, (source, metrics) in enumerate(others(algo, task).items()):
+                point = metrics["point"]
+                name = f"{source.split('@')[0]}, {point['env'].split('-')[-1]}"
                 cells = []
-                for metric in MEASURES:
-                    row_there = own.get(metric) or own[COARSER[metric]]
-                    theirs = float(row_there["mean"]), float(row_there["std"])
-                    apart = (ours[metric].mean() - theirs[0]) / theirs[1]
-                    coarser = "" if metric in own else ", last 100k"
-                    cells.append(f"{theirs[0]:.0f} ± {theirs[1]:.0f} ({apart:+.1f}{coarser})")
+                for metric, measure in MEASURES.items():
+                    theirs = metrics.get(metric) or metrics[COARSER[metric]]
+                    their_mean, their_std = float(theirs["mean"]), float(theirs["std"])
+                    apart = (measure(run, STEP).mean() - their_mean) / their_std
+                    coarser = "" if metric in metrics else ", last 100k"
+                    cells.append(f"{their_mean:.0f} ± {their_std:.0f} ({apart:+.1f}{coarser})")
                 lines.append(f"| | {name} | {' | '.join(cells)} |")
-                point = own["point"]
-                axes.errorbar(
-                    STEP + 6_000 * (k + 1), float(point["mean"]), float(point["std"]), fmt="o", capsize=3, label=name
-                )
+                place = STEP + 6_000 * (k + 1)
+                axes.errorbar(place, float(point["mean"]), float(point["std"]), fmt="o", capsize=3, label=name)
             axes.set(title=f"{algo.upper()}, {task}", xlabel="environment steps", ylabel="mean return")
             axes.set_xticks([0, 100_000, 200_000, 300_000], ["0", "100k", "200k", "300k"])
             axes.legend(frameon=False, fontsize=7, loc="upper left")
             axes.grid(alpha=0.25)
     figure.savefig(ROOT / "docs/reference-300k.png")
     print("\n".join(lines))
-    extra = [f"{a}-{t}-v4-warmup10k" for a, t in (("sac", "HalfCheetah"), ("sac", "Hopper"))]
-    for name in extra:
-        run = runs.read(ROOT / "results/reference-300k" / name)
-        print(name, *(f"{np.mean(m(run, STEP)):.0f} ± {np.std(m(run, STEP)):.0f}" for m in MEASURES.values()))
+    for task in TASKS:
+        name = f"sac-{task}-v4-warmup10k"
+        print(name, *spread(runs.read(ROOT / "results/reference-300k" / name)))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,30 @@
 """What several tests need."""
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from teen.algos import base
-from teen.spec import Batch, Clock, Spec
+from teen.spec import AnyAlgorithm, Batch, Clock, Spec
 
 SPEC = Spec(obs=3, action=2)
 
 
 @cache
-def compiled(parts: base.Parts) -> tuple[base.Parts, Any]:
-    """The parts of an update, and the whole of it, each as one compiled function."""
-    whole = jax.jit(partial(base.update, parts))
-    return parts._replace(fit=jax.jit(parts.fit), improve=jax.jit(parts.improve), watch=jax.jit(parts.watch)), whole
+def compiled(algo: AnyAlgorithm) -> Any:
+    """Return an algorithm's update as one compiled function: cfg, state, batch, clock, noise."""
+    return jax.jit(algo.update)
+
+
+@cache
+def compiled_init(algo: AnyAlgorithm) -> Any:
+    return jax.jit(algo.init, static_argnums=2)
+
+
+def start(algo: AnyAlgorithm, cfg: Any, seed: int = 0) -> Any:
+    return compiled_init(algo)(cfg, jax.random.key(seed), SPEC)
 
 
 def clock(gradient_step: int, env_step: int = 0, episodes: int = 0, closing: bool = True) -> Clock:
@@ -36,6 +43,13 @@ def random_batch(rows: int, members: int, seed: int = 0) -> Batch:
         extras={"z": jnp.array(rng.integers(-1, members, (rows, 1)), float)},
         age=jnp.arange(rows),
     )
+
+
+def for_actors(batch: Batch) -> Batch:
+    """A batch of which an update moves actors and targets alone: y is 0, which critics of zeros predict, and no row
+    trains a discriminator."""
+    nobodys = {"z": -jnp.ones_like(batch.extras["z"])}
+    return batch._replace(reward=jnp.zeros_like(batch.reward), terminated=jnp.ones_like(batch.reward), extras=nobodys)
 
 
 def double(tree: Any) -> Any:

@@ -48,17 +48,18 @@ def lines_of(file, function):
     return [line for n in found for line in text.splitlines()[n.lineno - 1 : n.end_lineno]]
 
 
-def metrics(module):
+def metrics(algo):
     """The names that an algorithm logs, found by tracing: nothing is compiled."""
-    algo, hyper = module.make(module.Config()), module.hyper(module.Config())
+    cfg = algo.Config()
 
     def probe(key):
         rows, number = jnp.zeros(ROWS), jnp.array(1)
         obs, action = jnp.zeros((ROWS, SPEC.obs)), jnp.zeros((ROWS, SPEC.action))
-        extras = {name: jnp.zeros((ROWS, width)) for name, width in algo.extras}
+        extras = {name: jnp.zeros((ROWS, width)) for name, width in algo.extras(cfg)}
         batch = Batch(obs, action, rows, rows, obs, extras, rows)
-        noise = algo.draw(key, len(batch.obs), SPEC)
-        return algo.probe(algo.init(key, SPEC, hyper), batch, Clock(number, number, number, number > 0), noise)
+        noise, state = algo.draw(cfg, key, len(batch.obs), SPEC), algo.init(cfg, key, SPEC)
+        _, losses = algo.update(cfg, state, batch, Clock(0, number, number, True), noise)
+        return {**losses, **algo.metrics(cfg, state, batch)}
 
     shapes = jax.eval_shape(probe, random.key(0))
     assert all(metric.shape == () for metric in shapes.values())
@@ -102,5 +103,6 @@ def test_the_example_of_extending_works(tmp_path, monkeypatch):
     (tmp_path / "my_package" / "my_algo.py").write_text(example)
     monkeypatch.syspath_prepend(tmp_path)
 
-    module = algos.find("my_package.my_algo")
-    assert metrics(module) == metrics(algos.find("td3")) | {"critic_gap"}
+    algo = algos.find("my_package.my_algo")
+    assert metrics(algo) == metrics(algos.find("td3")) | {"critic_gap"}
+    assert "caution" in {leaf.name for leaf in leaves(algo.Config()) if leaf.per_lane}

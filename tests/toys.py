@@ -1,4 +1,4 @@
-"""Small environments with known answers. Named to the command as `tests.toys:PointMass-v0`, for example."""
+"""Small environments with known results. Their names are such as `tests.toys:PointMass-v0`."""
 
 import time
 from typing import Any
@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 
 class PointMass(gymnasium.Env[np.ndarray, np.ndarray]):
-    """A point on a line that should stay near the middle; 40 steps, never terminal.
+    """A point on a line that should stay near the middle; 40 steps, never terminates.
 
     Standing still scores about -13 on average, going straight to the middle about -2.
     """
@@ -28,8 +28,8 @@ class PointMass(gymnasium.Env[np.ndarray, np.ndarray]):
 
 
 class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
-    """Observes (seed-given name, steps of this episode). Terminates in odd episodes after 3 steps;
-    even episodes go on until the time limit of 5. Rewards the step number."""
+    """Observes (the seed, the step of the episode). Odd episodes terminate after 3 steps, even ones run until the time
+    limit of 5. The reward is the step number."""
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
     action_space = spaces.Box(np.array([-1.0, 0.0]), np.array([3.0, 10.0]), dtype=np.float64)
@@ -51,7 +51,7 @@ class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
 
 
 class Composite(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
-    """A dict of differently shaped observations and a 2×2 action with bounds of its own per entry."""
+    """A dict of observations of different shapes, and a 2×2 action with different bounds per entry."""
 
     observation_space = spaces.Dict(
         {"grid": spaces.Box(-1, 1, (2, 3), np.float64), "speed": spaces.Box(-9, 9, (1,), np.float32)}
@@ -81,7 +81,7 @@ class Unbounded(PointMass):
 
 
 class Robot:
-    """Something that nobody knows how to save."""
+    """An object that cannot be saved."""
 
 
 class Opaque(PointMass):
@@ -98,7 +98,7 @@ gymnasium.register("Unbounded-v0", Unbounded, max_episode_steps=5)
 
 
 class Faulty(PointMass):
-    """Fails in the way its name says, from the given step of the copy with an odd seed on."""
+    """Fails as its name says, in copies with an odd seed, from the given step on."""
 
     def __init__(self, how: str, step: int = 25):
         self.how, self.at, self.taken = how, step, 0

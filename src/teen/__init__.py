@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .errors import UserError
     from .training.run import resume, train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Agent", "UserError", "__version__", "load", "resume", "train"]
 
 HOMES = {

@@ -36,10 +36,10 @@ class StorageFault(RuntimeError):
 
 
 def printable(text: str) -> str:
-    """On one line and without control codes, whatever file it came from."""
+    """Return text on one line and without control codes, whatever file it came from."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
 def one_line(error: Exception) -> str:
-    """An error's message without colours and line breaks."""
+    """Return an error's message without colours and line breaks."""
     return " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).replace("`", "").split())

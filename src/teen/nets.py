@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, random
 
+from .settings import Precision
 from .spec import Spec
 
 
@@ -22,7 +23,6 @@ class Linear(NamedTuple):
 
 MLP = tuple[Linear, ...]
 Norm = Literal["none", "layer"]
-Precision = Literal["float32", "tf32", "bf16"]
 LOG_STD = (-20.0, 2.0)
 
 
@@ -31,7 +31,8 @@ _precision: ContextVar[Precision] = ContextVar("precision", default="tf32")
 
 @contextmanager
 def precision(chosen: Precision) -> Iterator[None]:
-    """How layers are multiplied in functions traced meanwhile. Not an argument: it would run through every formula."""
+    """Set the precision of matrix products in functions traced meanwhile. As an argument it would run through every
+    formula."""
     token = _precision.set(chosen)
     try:
         # XLA's "default" is TF32 on a GPU that has it, and float32 on a CPU.

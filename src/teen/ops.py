@@ -7,8 +7,10 @@ from jax import Array
 
 from .spec import PyTree
 
-# Adam as in PyTorch: 0.9, 0.999, epsilon 1e-8 outside the root. The step size is applied by
-# `adam_step`, so that it may differ from lane to lane.
+Scalar = Array | float  # a per-lane number is an array inside a compiled function
+
+# Adam as in PyTorch: 0.9, 0.999, epsilon 1e-8 outside the root. `adam_step` applies the step size, so that it may
+# differ from lane to lane.
 _adam = optax.scale_by_adam()
 
 
@@ -16,28 +18,28 @@ def adam_init(params: PyTree) -> PyTree:
     return _adam.init(params)
 
 
-def adam_step(params: PyTree, grads: PyTree, opt: PyTree, lr: Array) -> tuple[PyTree, PyTree]:
+def adam_step(params: PyTree, grads: PyTree, opt: PyTree, lr: Scalar) -> tuple[PyTree, PyTree]:
     """Kingma & Ba 2015, Algorithm 1."""
     directions, opt = _adam.update(grads, opt)
     return jax.tree.map(lambda p, d: p - lr * d, params, directions), opt
 
 
-def polyak(target: PyTree, online: PyTree, tau: Array) -> PyTree:
+def polyak(target: PyTree, online: PyTree, tau: Scalar) -> PyTree:
     """θ' ← (1 − τ) θ' + τ θ  (Lillicrap et al. 2016, Algorithm 1)."""
     return jax.tree.map(lambda t, o: (1 - tau) * t + tau * o, target, online)
 
 
-def smoothed(action: Array, noise: Array, scale: Array, clip: Array) -> Array:
+def smoothed(action: Array, noise: Array, scale: Scalar, clip: Scalar) -> Array:
     """Target policy smoothing: clip(a + clip(scale·ξ, ±clip), ±1)  (TD3 §5.3)."""
     return jnp.clip(action + jnp.clip(scale * noise, -clip, clip), -1, 1)
 
 
-def bellman(reward: Array, terminated: Array, next_q: Array, gamma: Array) -> Array:
+def bellman(reward: Array, terminated: Array, next_q: Array, gamma: Scalar) -> Array:
     """y = r + γ (1 − terminated) Q(s', a'); a time limit is not a termination."""
     return reward + gamma * (1 - terminated) * next_q
 
 
-def clipped_log(log_probability: Array, epsilon: Array) -> Array:
+def clipped_log(log_probability: Array, epsilon: Scalar) -> Array:
     """log clip(q, ε, 1 − ε) from log q, with no gradient outside the interval (TEEN, Eq. 15)."""
     return jnp.clip(log_probability, jnp.log(epsilon), jnp.log1p(-epsilon))
 
@@ -45,11 +47,6 @@ def clipped_log(log_probability: Array, epsilon: Array) -> Array:
 def masked_mean(values: Array, mask: Array) -> Array:
     """Mean over the rows where the mask is true; 0 where there are none."""
     return jnp.sum(values * mask) / jnp.maximum(jnp.sum(mask), 1)
-
-
-def norm(tree: PyTree) -> Array:
-    """Euclidean norm over all leaves."""
-    return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)))
 
 
 def tanh_gaussian(mean: Array, log_std: Array, noise: Array) -> tuple[Array, Array]:

@@ -1,33 +1,80 @@
 """Settings: fields of frozen dataclasses that are command-line flags and TOML keys at once.
 
-A field says its default, what it does, where the default comes from, and which values make sense. A
-config may hold another one (an ensemble holds its members' config); names are flat all the same.
+A field says its default, what it does, where the default comes from, and which values make sense. A config may hold
+another one (an ensemble holds its members' config); names are flat all the same.
+
+This module does not import JAX: commands that only read runs need the settings too.
 """
 
 import dataclasses
 import math
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import UserError
 
+C = TypeVar("C")
 
-class Bounds(NamedTuple):
+Backend = Literal["auto", "gymnasium", "envpool"]
+Precision = Literal["float32", "tf32", "bf16"]
+ReplayPlace = Literal["auto", "device", "host"]
+
+
+class Limits(NamedTuple):
     low: float | None = None  # the smallest value allowed
     above: float | None = None  # every value must be greater
     high: float | None = None  # the greatest value allowed
 
 
-def setting(default: Any, help: str, source: str = "", **bounds: float) -> Any:
-    """A field fixed for a whole program. For its bounds see `Bounds`."""
-    metadata = {"help": help, "source": source, "bounds": Bounds(**bounds), "per_lane": False}
+class Facts(NamedTuple):
+    """What the rest of the project must know about a setting."""
+
+    per_lane: bool = False  # a number that may differ between the lanes of one program
+    changeable: bool = False  # may be changed when a run is resumed
+    bookkeeping: bool = False  # where a run runs, for how long and how closely it is watched; not what it learns
+    same_speed: bool = False  # changes what is learnt, but not how fast
+    before: Any = None  # the value in runs that are older than the setting
+
+
+def setting(default: Any, help: str, source: str = "", facts: Facts | None = None, **limits: float) -> Any:
+    """Declare a setting that is fixed for a whole program. The limits are those of `Limits`."""
+    metadata = {"help": help, "source": source, "limits": Limits(**limits), "facts": facts or Facts()}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def per_lane(default: float, help: str, source: str = "", **bounds: float) -> Any:
-    """A number that may differ between the lanes of one program: `--alpha 0,0.2` runs both."""
-    metadata = {"help": help, "source": source, "bounds": Bounds(**bounds), "per_lane": True}
-    return dataclasses.field(default=default, metadata=metadata)
+def per_lane(default: float, help: str, source: str = "", before: float | None = None, **limits: float) -> Any:
+    """Declare a number that may differ between the lanes of one program: `--alpha 0,0.2` trains both."""
+    return setting(default, help, source, Facts(per_lane=True, before=before), **limits)
+
+
+def config(cls: type[C]) -> type[C]:
+    """Make a pytree of a frozen dataclass that is an algorithm's config.
+
+    Its per-lane numbers, and the configs inside it, are children; all other settings are static. So a config with an
+    array of numbers in place of each per-lane number can be an argument of a compiled function and be mapped over
+    lanes, while `cfg.width` stays a plain integer.
+    """
+    import jax  # heavy, and only algorithms need it
+
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    children = [field.name for field in fields if "facts" not in field.metadata or field.metadata["facts"].per_lane]
+    statics = [field.name for field in fields if field.name not in children]
+
+    def flatten(cfg: Any) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(cfg, name) for name in children], tuple(getattr(cfg, name) for name in statics)
+
+    def flatten_with_keys(cfg: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        values, static = flatten(cfg)
+        return list(zip(map(jax.tree_util.GetAttrKey, children), values, strict=True)), static
+
+    def unflatten(static: tuple[Any, ...], values: Iterable[Any]) -> C:
+        cfg = object.__new__(cls)  # past __post_init__, which checks numbers, not tracers
+        for name, value in zip([*children, *statics], [*values, *static], strict=True):
+            object.__setattr__(cfg, name, value)
+        return cfg
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
 
 
 class Leaf(NamedTuple):
@@ -38,12 +85,16 @@ class Leaf(NamedTuple):
     value: Any
     help: str
     source: str
-    bounds: Bounds
-    per_lane: bool
+    limits: Limits
+    facts: Facts
 
     @property
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def per_lane(self) -> bool:
+        return self.facts.per_lane
 
 
 def _leaf(config: Any, field: dataclasses.Field[Any]) -> Leaf:
@@ -52,13 +103,14 @@ def _leaf(config: Any, field: dataclasses.Field[Any]) -> Leaf:
 
 
 def leaves(config: Any) -> Iterator[Leaf]:
-    """The flat settings of a config and of the configs inside it. An outer name hides an inner one."""
-    own = [field for field in dataclasses.fields(config) if not dataclasses.is_dataclass(getattr(config, field.name))]
-    for field in own:
+    """Yield the flat settings of a config and of the configs inside it. An outer name hides an inner one."""
+    fields = dataclasses.fields(config)
+    direct = [field for field in fields if not dataclasses.is_dataclass(getattr(config, field.name))]
+    for field in direct:
         yield _leaf(config, field)
-    for field in dataclasses.fields(config):
-        if field not in own:
-            hidden = {f.name for f in own}
+    hidden = {field.name for field in direct}
+    for field in fields:
+        if field not in direct:
             yield from (leaf for leaf in leaves(getattr(config, field.name)) if leaf.name not in hidden)
 
 
@@ -66,25 +118,26 @@ def flat(config: Any) -> dict[str, Any]:
     return {leaf.name: leaf.value for leaf in leaves(config)}
 
 
-def replace(config: Any, values: dict[str, Any]) -> Any:
-    """A copy of `config` with some flat settings changed, each one checked."""
+def replace(config: C, values: dict[str, Any]) -> C:
+    """Return a copy of `config` with some flat settings changed, each one checked."""
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
+    fields = dataclasses.fields(config)  # type: ignore[arg-type]
+    names = {field.name for field in fields}
+    for field in fields:
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
-            own = {f.name for f in dataclasses.fields(config)}
-            changes[field.name] = replace(value, {k: v for k, v in values.items() if k not in own})
+            changes[field.name] = replace(value, {k: v for k, v in values.items() if k not in names})
         elif field.name in values:
             changes[field.name] = checked(_leaf(config, field), values[field.name])
-    return dataclasses.replace(config, **changes)
+    return dataclasses.replace(config, **changes)  # type: ignore[type-var]
 
 
 def checked(leaf: Leaf, value: Any) -> Any:
-    """The value as the leaf's type, or a UserError that names the flag."""
+    """Return the value as the leaf's type, or raise a UserError that names the flag."""
     value = _typed(leaf, value)
     if isinstance(value, float) and not math.isfinite(value):
         raise UserError(f"{leaf.flag} must be a finite number, not {value}")
-    low, above, high = leaf.bounds
+    low, above, high = leaf.limits
     if low is not None and value < low:
         raise UserError(f"{leaf.flag} must be at least {low:g}, not {value}")
     if above is not None and value <= above:
@@ -95,7 +148,7 @@ def checked(leaf: Leaf, value: Any) -> Any:
 
 
 def _typed(leaf: Leaf, value: Any) -> Any:
-    """Accepts what TOML and Python give (3 for 3.0) and what the command line gives (strings)."""
+    """Accept what TOML and Python give (3 for 3.0) and what the command line gives (strings)."""
     if get_origin(leaf.type) is Literal:
         if value not in get_args(leaf.type):
             options = ", ".join(map(str, get_args(leaf.type)))
@@ -120,12 +173,12 @@ def _typed(leaf: Leaf, value: Any) -> Any:
     raise UserError(f"{leaf.flag} must be {kind}, not {value!r}")
 
 
-def variants(config: Any, values: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Every combination of the per-lane numbers given as lists, each with a name such as `alpha=0.2`.
+def variants(config: C, values: dict[str, Any]) -> list[tuple[str, C]]:
+    """Return every combination of the per-lane numbers given as lists, each with a name such as `alpha=0.2`.
 
     A single variant has the empty name.
     """
-    named = [("", dict(values))]
+    combinations = [("", dict(values))]
     for leaf in leaves(config):
         choices = values.get(leaf.name)
         if not isinstance(choices, (list, tuple)):
@@ -135,24 +188,18 @@ def variants(config: Any, values: dict[str, Any]) -> list[tuple[str, Any]]:
         numbers = [checked(leaf, choice) for choice in choices]
         if not numbers or len(set(numbers)) < len(numbers):
             raise UserError(f"{leaf.flag} must list different numbers, not {list(choices)}")
-        named = [
-            (
-                ",".join(filter(None, [name, f"{leaf.name}={number:g}" if len(numbers) > 1 else ""])),
-                {**v, leaf.name: number},
-            )
-            for name, v in named
+        combinations = [
+            (f"{name},{leaf.name}={number:g}" if len(numbers) > 1 else name, {**chosen, leaf.name: number})
+            for name, chosen in combinations
             for number in numbers
         ]
-    return [(name, replace(config, v)) for name, v in named]
+    return [(name.lstrip(","), replace(config, chosen)) for name, chosen in combinations]
 
 
-def static(config: Any) -> Any:
-    """The config with its per-lane numbers back at their defaults: what one compiled program shares."""
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            changes[field.name] = static(value)
-        elif field.metadata["per_lane"]:
-            changes[field.name] = field.default
-    return dataclasses.replace(config, **changes)
+def stacked(configs: Sequence[C]) -> C:
+    """Return the configs of all lanes as one: each per-lane number becomes a float32 array, (lane,)."""
+    import jax  # see `config`
+    import jax.numpy as jnp
+
+    lanes: C = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *configs)
+    return lanes

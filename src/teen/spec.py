@@ -1,16 +1,24 @@
 """The nouns that every other module speaks.
 
-Shapes in this project name their axes in one order: (lane, member, batch, feature). The functions of
-an :class:`Algorithm` are written for one lane; the engine adds the lane axis with ``vmap``.
+Shapes in this project name their axes in one order: (lane, member, batch, feature). The functions of an
+:class:`Algorithm` are written for one lane; the engine adds the lane axis with ``vmap``.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from jax import Array
 
 PyTree = Any
+Metrics = dict[str, Array]  # scalars by name
+Extras = dict[str, Array]  # what an algorithm stores beside a transition
+Tables = dict[str, list[tuple[Any, ...]]]  # rows of one lane's diagnosis, by the log that they go to
+
+C = TypeVar("C")  # an algorithm's config
+S = TypeVar("S")  # its state
+N = TypeVar("N")  # the noise of an update
+W = TypeVar("W")  # its weights
 
 
 class Spec(NamedTuple):
@@ -39,7 +47,7 @@ class Batch(NamedTuple):
     reward: Array  # (batch,)
     terminated: Array  # (batch,) 0 or 1; a time limit is 0
     next_obs: Array  # (batch, obs)
-    extras: dict[str, Array]  # what the algorithm stored beside the transition, (batch, width) each
+    extras: Extras  # (batch, width) each
     age: Array  # (batch,) environment steps since the transition was stored
 
 
@@ -47,47 +55,58 @@ class Clock(NamedTuple):
     """Where training stands. All but the episodes are shared by the lanes, so that a branch on them stays a
     branch under ``vmap``; a per-lane clock would turn it into a select that pays for both sides."""
 
-    gradient_step: Array  # counts from 1
+    gradient_step: Array | int  # counts from 1; 0 where metrics are computed: everything delayed takes its turn then
     env_step: Array
     episodes: Array  # finished episodes of this lane
-    closing: Array  # whether this is the last gradient step of an environment step; shared by all lanes
+    closing: Array | bool  # whether this is the last gradient step of an environment step
 
 
 class Insight(NamedTuple):
     """What diagnostics ask of an algorithm. Its `value` estimates the discounted sum of `reward` that `follow` earns,
-    bonuses included; the bonus of the action that is judged itself does not count.
+    bonuses included; the bonus of the action that is judged itself does not count. The discount is the config's
+    `gamma`.
 
     A member is a number below `size`, which single policies ignore. The noise is that of `draw_act`.
     """
 
-    explore: Callable[[PyTree, Array, Array, PyTree], Array]  # agent, member, obs, noise -> its exploring action
-    follow: Callable[[PyTree, Array, Array, PyTree], tuple[Array, Array]]  # the same -> action, bonus such as −τ log π
-    reward: Callable[[PyTree, Array, Array], Array]  # agent, (batch,), (batch, obs) next -> (batch,) learnt from
-    discount: Callable[[PyTree], Array]  # agent -> γ
-    recognise: Callable[[PyTree, Array, Array], Array] | None  # agent, obs, action -> (batch, member) log q(z | s, a)
+    explore: Callable[[Any, Any, Array, Array, PyTree], Array]  # cfg, weights, member, obs, noise -> exploring action
+    follow: Callable[
+        [Any, Any, Array, Array, PyTree], tuple[Array, Array]
+    ]  # the same -> action, bonus such as −τ log π
+    reward: Callable[
+        [Any, Any, Array, Array], Array
+    ]  # cfg, weights, (batch,), (batch, obs) next -> (batch,) learnt from
+    recognise: Callable[[Any, Any, Array, Array], Array] | None = (
+        None  # cfg, weights, obs, action -> (batch, member) log q
+    )
 
 
-class Algorithm(NamedTuple):
-    """An algorithm is a tuple of pure functions, each written for one lane.
+class Algorithm(NamedTuple, Generic[C, S, N, W]):
+    """An algorithm is a tuple of pure functions, each written for one lane and with the config first.
 
-    ``agent`` is the part of the state that acting and judging need; it is what a run saves.
+    The config's per-lane numbers arrive as arrays, its other settings as plain values. `weights` is the part of the
+    state that acting and judging need; it is what a run saves.
     """
 
-    init: Callable[[Array, Spec, PyTree], PyTree]  # key, spec, hyper -> state
-    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise: all randomness of an update
-    update: Callable[..., tuple[PyTree, dict[str, Array]]]  # state, batch, clock, noise -> state, losses
-    probe: Callable[..., dict[str, Array]]  # state, batch, clock, noise -> metrics; the dear ones
-    agent: Callable[[PyTree], PyTree]  # state -> agent
+    Config: type[C]
+    init: Callable[[C, Array, Spec], S]  # cfg, key, spec -> state
+    draw: Callable[[C, Array, int, Spec], N]  # cfg, key, batch, spec -> noise: all randomness of an update
+    update: Callable[[C, S, Batch, Clock, N], tuple[S, Metrics]]  # one gradient step
+    weights: Callable[[C, S], W]
+    draw_act: Callable[[C, Array, Spec], PyTree]  # cfg, key, spec -> noise: all randomness of an exploring action
+    act: Callable[[C, PyTree, PyTree, Array, PyTree], tuple[Array, Extras]]  # cfg, actor, memo, obs, noise -> action
+    policy: Callable[[C, W, PyTree, Array], Array]  # cfg, weights, memo, obs -> action without noise
+    value: Callable[[C, W, Array, Array], Array]  # cfg, weights, obs, action -> Q, (batch,)
 
-    begin: Callable[[Array], PyTree]  # key -> memo: what an episode keeps, such as the acting member
-    actor: Callable[[PyTree, PyTree], PyTree]  # agent, memo -> weights: all that acting needs
-    draw_act: Callable[[Array, Spec], PyTree]  # key, spec -> noise: all randomness of an exploring action
-    act: Callable[..., tuple[Array, dict[str, Array]]]  # weights, memo, obs, noise -> action, extras
-    unguided: Callable[[Array], dict[str, Array]]  # key -> extras of a random warm-up action
+    metrics: Callable[[C, S, Batch], Metrics] = lambda cfg, state, batch: {}  # for train.csv, beside the losses
+    begin: Callable[[C, Array], PyTree] = lambda cfg, key: ()  # the memo of an episode, such as the acting member
+    actor: Callable[[C, W, PyTree], PyTree] = lambda cfg, weights, memo: weights  # the part that acting needs
+    unguided: Callable[[C, Array], Extras] = lambda cfg, key: {}  # the extras of a random warm-up action
+    extras: Callable[[C], tuple[tuple[str, int], ...]] = lambda cfg: ()  # (name, width) of each
+    size: Callable[[C], int] = lambda cfg: 0  # number of members; 0 for a single policy
+    members: Callable[[C, W, Array], Array] | None = None  # cfg, weights, (member, obs) -> (member, action)
+    insight: Callable[[C], Insight] | None = None  # without it, there are no diagnostics
+    on: Callable[[str], C] | None = None  # the default config on another base learner, for --base
 
-    policy: Callable[[PyTree, PyTree, Array], Array]  # agent, memo, obs -> action without noise
-    members: Callable[[PyTree, Array], Array] | None  # agent, (member, obs) -> (member, action)
-    value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> q
-    extras: tuple[tuple[str, int], ...]  # (name, width) of what `act` hands to the replay
-    size: int  # number of members; 1 for a single policy
-    insight: Insight | None = None  # without it, there are no diagnostics
+
+AnyAlgorithm = Algorithm[Any, Any, Any, Any]

@@ -6,41 +6,31 @@ import numpy as np
 import pytest
 
 from teen import algos, envs
-from teen.engine import loop as engine
 from teen.engine import replay
-from teen.settings import replace
+from teen.engine.log import Log
+from teen.engine.loop import Loop
+from teen.engine.plan import Plan
+from teen.settings import replace, stacked
 
-PLAN = engine.Plan(
+PLAN = Plan(
     steps=60, warmup=20, batch=16, utd=2, buffer=1000, log_every=20, eval_every=60, eval_episodes=1, members_every=60,
-    sync=10,
+    sync=10, replay="device", checkpoint_every=0,
 )  # fmt: skip
-SYSTEMS = [  # TEEN and TD3 on themselves: tests/test_engine.py
+SYSTEMS = [  # TEEN and TD3 on themselves: tests/engine/test_loop.py
     *((name, None) for name in algos.NAMES if name not in ("teen", "td3")),
     pytest.param("teen", "sac", marks=pytest.mark.full),
     pytest.param("rnd", "teen", marks=pytest.mark.full),
 ]
 
 
-class Silence:
-    def stepped(self, step): ...
-    def trained(self, step, metrics): ...
-    def evaluated(self, step, episodes): ...
-    def diagnosed(self, step, lanes): ...
-    def quarantined(self, lane, step, quantity): ...
-    def begun_again(self, lines): ...
-
-
 def run(name, base, seeds):
     settings = {"width": 8, "n": 3, "critics": 2, "rnd_width": 8, "epsilon": 0.05}
-    cfg = replace(algos.default_config(name, base), settings)
-    algo = algos.build(name, cfg)
-    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[algos.find(name).hyper(cfg)] * len(seeds))
-    pools = (envs.make("tests.toys:PointMass-v0", copies) for copies in (len(seeds), 3 * len(seeds)))
-    training = next(pools)
-    learner, _, fault = engine.train(algo, PLAN, seeds, hypers, [training], next(pools), Silence())
-    assert fault is None
-    assert int(learner.gradient_step) == 2 * (PLAN.steps - PLAN.warmup)
-    return learner, replay.Layout(training.spec, algo.extras)
+    cfg, algo = replace(algos.default_config(name, base), settings), algos.find(name)
+    training, evaluation = (envs.make("tests.toys:PointMass-v0", copies) for copies in (len(seeds), 3 * len(seeds)))
+    end = Loop(algo, PLAN, seeds, stacked([cfg] * len(seeds)), [training], evaluation, Log()).run()
+    assert end.fault is None
+    assert int(end.train.gradient_step) == 2 * (PLAN.steps - PLAN.warmup)
+    return end.train, replay.Layout(training.spec, algo.extras(cfg))
 
 
 @pytest.mark.parametrize(("name", "base"), SYSTEMS, ids=str)

@@ -16,29 +16,28 @@ def test_layer_norm_by_hand():
     np.testing.assert_allclose(nets.normed_linear(layer, jnp.array([[1.0, 3.0]]))[0], expected, rtol=1e-5)
 
 
-def with_larger_critics(agent):
+def with_larger_critics(weights):
     """The first layer of every critic ten times as large, wherever an algorithm keeps its critics."""
     for wrapper in ("inner", "members"):
-        if hasattr(agent, wrapper):
-            return agent._replace(**{wrapper: with_larger_critics(getattr(agent, wrapper))})
-    first, *rest = agent.critics
-    return agent._replace(critics=(first._replace(weight=first.weight * 10), *rest))
+        if hasattr(weights, wrapper):
+            return weights._replace(**{wrapper: with_larger_critics(getattr(weights, wrapper))})
+    first, *rest = weights.critics
+    return weights._replace(critics=(first._replace(weight=first.weight * 10), *rest))
 
 
 @pytest.mark.parametrize("name", algos.NAMES)
 def test_every_algorithm_takes_normed_critics(name):
     """Scaling the first layer's weights by ten does not change a normed critic's Q."""
-    module = algos.find(name)
-    cfg = replace(module.Config(), {"width": 8, "critic_norm": "layer"})
-    algo = module.make(cfg)
-    state = algo.init(jax.random.key(0), SPEC, module.hyper(cfg))
-    agent, batch = algo.agent(state), random_batch(4, 2)
+    algo = algos.find(name)
+    cfg = replace(algo.Config(), {"width": 8, "critic_norm": "layer"})
+    state = algo.init(cfg, jax.random.key(0), SPEC)
+    weights, batch = algo.weights(cfg, state), random_batch(4, 2)
     batch = batch._replace(extras={**batch.extras, "mask": jnp.ones((4, 5))})
-    a, b = (algo.value(x, batch.obs, batch.action) for x in (agent, with_larger_critics(agent)))
+    a, b = (algo.value(cfg, x, batch.obs, batch.action) for x in (weights, with_larger_critics(weights)))
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
-    plain = module.make(replace(cfg, {"critic_norm": "none"}))
-    assert not np.allclose(plain.value(agent, batch.obs, batch.action), a)
-    noise = algo.draw(jax.random.key(1), 4, SPEC)
-    after, losses = jax.jit(algo.update)(state, batch, clock(2), noise)
+    plain = replace(cfg, {"critic_norm": "none"})
+    assert not np.allclose(algo.value(plain, weights, batch.obs, batch.action), a)
+    noise = algo.draw(cfg, jax.random.key(1), 4, SPEC)
+    after, losses = jax.jit(algo.update)(cfg, state, batch, clock(2), noise)
     assert np.isfinite(float(losses["critic_loss"]))
     assert jax.tree.structure(after) == jax.tree.structure(state)

@@ -34,20 +34,20 @@ def test_nothing_changes_before_anything_was_seen():
 
 def test_the_inner_algorithm_sees_normalised_observations_and_the_agent_keeps_the_statistics():
     cfg = td3.Config(width=8)
-    inner, outer = td3.make(cfg), normalise(td3.make(cfg))
-    state = outer.init(jax.random.key(0), SPEC, td3.hyper(cfg))
+    inner, outer = td3.ALGORITHM, normalise(td3.ALGORITHM)
+    state = outer.init(cfg, jax.random.key(0), SPEC)
     batch = random_batch(16, 1)
     batch = batch._replace(obs=batch.obs * 30 + 5, next_obs=batch.next_obs * 30 + 5)
-    noise = outer.draw(jax.random.key(1), 16, SPEC)
-    after, losses = outer.update(state, batch, clock(1), noise)
+    noise = outer.draw(cfg, jax.random.key(1), 16, SPEC)
+    after, losses = outer.update(cfg, state, batch, clock(1), noise)
     s = merged(start(), batch.obs)
     seen = batch._replace(obs=normalised(s, batch.obs), next_obs=normalised(s, batch.next_obs))
-    expected, expected_losses = inner.update(state.inner, seen, clock(1), noise)
+    expected, expected_losses = inner.update(cfg, state.inner, seen, clock(1), noise)
     for a, b in zip(jax.tree.leaves(after.inner), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(losses["critic_loss"], expected_losses["critic_loss"], rtol=1e-5)
-    agent = outer.agent(after)
+    weights = outer.weights(cfg, after)
     np.testing.assert_allclose(
-        outer.policy(agent, (), batch.obs[0]), inner.policy(agent.inner, (), seen.obs[0]), rtol=1e-5
+        outer.policy(cfg, weights, (), batch.obs[0]), inner.policy(cfg, weights.inner, (), seen.obs[0]), rtol=1e-5
     )
-    np.testing.assert_allclose(agent.statistics.mean, s.mean)
+    np.testing.assert_allclose(weights.statistics.mean, s.mean)

@@ -5,41 +5,38 @@ import pytest
 
 from teen.algos import rnd
 from teen.settings import flat, replace
-from tests.support import SPEC, clock, random_batch
+from tests.support import SPEC, clock, compiled, random_batch, start
 
 
 def small(base, **changes):
     return replace(rnd.on(base), {"width": 8, "rnd_width": 16, "embedding": 4, "rnd_lr": 3e-3, **changes})
 
 
-def start(cfg):
-    return rnd.make(cfg).init(jax.random.key(0), SPEC, rnd.hyper(cfg))
+ALGO = rnd.ALGORITHM
 
 
 @pytest.mark.parametrize("base", ["td3", "sac", "teen"])
 def test_without_weight_it_is_the_base_bit_for_bit(base):
     cfg = small(base, beta=0.0)
-    wrapped, plain = rnd.make(cfg), rnd.BASES[base].make(cfg.member)
-    state = start(cfg)
-    alone = plain.init(jax.random.key(0), SPEC, rnd.hyper(cfg).member)
+    plain, state = rnd.BASES[base], ALGO.init(cfg, jax.random.key(0), SPEC)
+    alone = plain.init(cfg.member, jax.random.key(0), SPEC)
     for step in (1, 2):  # operation by operation: a compiler may fuse, and round, the larger program differently
         batch = random_batch(16, 3, seed=step)
-        noise = wrapped.draw(jax.random.key(step), 16, SPEC)
-        state, _ = wrapped.update(state, batch, clock(step), noise)
-        alone, _ = plain.update(alone, batch, clock(step), noise)
+        noise = ALGO.draw(cfg, jax.random.key(step), 16, SPEC)
+        state, _ = ALGO.update(cfg, state, batch, clock(step), noise)
+        alone, _ = plain.update(cfg.member, alone, batch, clock(step), noise)
         for a, b in zip(jax.tree.leaves(state.inner), jax.tree.leaves(alone), strict=True):
             np.testing.assert_array_equal(a, b)
 
 
 def test_known_states_lose_their_novelty_and_new_ones_keep_it():
     cfg = small("td3")
-    algo, state = rnd.make(cfg), start(small("td3"))
-    update = jax.jit(algo.update)
+    state = start(ALGO, cfg)
     known = random_batch(32, 1)
     new = jnp.array(np.random.default_rng(9).normal(size=(32, SPEC.obs)) * 3 + 4)
     first = None
     for step in range(1, 400):
-        state, _ = update(state, known, clock(step), algo.draw(jax.random.key(step), 32, SPEC))
+        state, _ = compiled(ALGO)(cfg, state, known, clock(step), ALGO.draw(cfg, jax.random.key(step), 32, SPEC))
         first = first or float(rnd.intrinsic_reward(state.novelty, known.next_obs).mean())
     last = float(rnd.intrinsic_reward(state.novelty, known.next_obs).mean())
     assert last < 0.2 * first
@@ -49,15 +46,15 @@ def test_known_states_lose_their_novelty_and_new_ones_keep_it():
 def test_the_bonus_is_the_error_over_its_running_std_times_beta():
     """Seen through the base's target: with γ = 0 the target is the reward itself."""
     cfg = small("td3", gamma=0.0, beta=0.5)
-    algo, state, batch = rnd.make(cfg), start(cfg), random_batch(32, 1)
-    noise = algo.draw(jax.random.key(0), 32, SPEC)
+    state, batch = start(ALGO, cfg), random_batch(32, 1)
+    noise = ALGO.draw(cfg, jax.random.key(0), 32, SPEC)
     obs = np.array(batch.next_obs)
     seen = np.clip((obs - obs.mean(0)) / obs.std(0), -5, 5)
     novelty = state.novelty
     error = np.array(
         [np.square(a - b).mean() for a, b in zip(*(rnd.nets.mlp(n, seen) for n in novelty[:2]), strict=True)]
     )
-    _, losses = algo.update(state, batch, clock(1), noise)
+    _, losses = ALGO.update(cfg, state, batch, clock(1), noise)
     assert losses["intrinsic_reward"] == pytest.approx((error / error.std()).mean(), rel=1e-3)
     assert losses["target"] == pytest.approx(float(batch.reward.mean()) + 0.5 * (error / error.std()).mean(), rel=1e-3)
 
@@ -75,7 +72,7 @@ def test_its_normaliser_survives_save_and_load(tmp_path):
     outcome = teen.train(
         "rnd", "tests.toys:PointMass-v0", base="sac", rnd_width=8, **settings, out=tmp_path / "run", show=False
     )
-    loaded, kept = teen.load(tmp_path / "run").agents.novelty, outcome.agents[0].agents.novelty
+    loaded, kept = teen.load(tmp_path / "run").weights.novelty, outcome.agents[0].weights.novelty
     assert float(kept.error.rows[0]) == 40 * 16
     for a, b in zip(jax.tree.leaves(loaded), jax.tree.leaves(kept), strict=True):
         np.testing.assert_array_equal(a, b)

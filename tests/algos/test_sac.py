@@ -9,15 +9,11 @@ from teen import nets, ops
 from teen.algos import redq, sac, td3, teen
 from teen.settings import replace
 from tests.reference import numpy_soft, translate
-from tests.support import SPEC, clock, compiled, double, random_batch
+from tests.support import SPEC, clock, compiled, double, for_actors, random_batch, start
 
 ROWS = 32
 SMALL = {"width": 16, "lr": 3e-3, "gamma": 0.9, "tau": 0.1, "start_temperature": 0.3}
 NUMBERS = {name: SMALL[name] for name in ("lr", "gamma", "tau")}
-
-
-def start(module, cfg, seed=0):
-    return jax.jit(module.make(cfg).init, static_argnums=1)(jax.random.key(seed), SPEC, module.hyper(cfg))
 
 
 def learner(m, critics):
@@ -48,61 +44,60 @@ def test_four_updates_of_sac_equal_the_numpy_reference(changes):
     cfg = sac.Config(**SMALL, **changes)
     fixed = 0.3 if cfg.temperature == "fixed" else None
     with jax.enable_x64(True):
-        state = double(start(sac, cfg))
-        theirs = learner(state.learner, cfg.critics)
+        state = double(start(sac.ALGORITHM, cfg))
+        theirs = learner(state, cfg.critics)
         for step in range(1, 5):
-            batch, noise = random_batch(ROWS, 1, seed=step), sac.parts(cfg).draw(jax.random.key(step), ROWS, SPEC)
-            state, losses = compiled(sac.parts(cfg))[1](state, batch, clock(step), noise)
+            batch, noise = random_batch(ROWS, 1, seed=step), sac.draw(cfg, jax.random.key(step), ROWS, SPEC)
+            state, losses = compiled(sac.ALGORITHM)(cfg, state, batch, clock(step), noise)
             theirs, info = numpy_soft.sac_update(
                 theirs, translate.batch(batch), np.array(noise.next), np.array(noise.now),
                 actor_q=cfg.actor_q, fixed_temperature=fixed, **NUMBERS,
             )  # fmt: skip
-            translate.assert_close(learner(state.learner, cfg.critics), theirs)
+            translate.assert_close(learner(state, cfg.critics), theirs)
             np.testing.assert_allclose(losses["target"], info["y"].mean(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("per_action", [-1.0, -0.5, 0.25])
 def test_the_temperature_aims_at_the_target_entropy(per_action):
     """Adam's first moment is a tenth of the first gradient, τ times the surplus over target × two action dimensions."""
-    cfg = sac.Config(**SMALL)  # the target is a lane's own number: the program is that of the default
-    state, batch = start(sac, cfg), random_batch(ROWS, 1)
-    state = state._replace(hyper=sac.hyper(replace(cfg, {"target_entropy": per_action})))
-    parts = compiled(sac.parts(cfg))[0]
-    noise = sac.parts(cfg).draw(jax.random.key(3), ROWS, SPEC)
-    improved, losses = parts.improve(state, batch, clock(1), noise)
+    cfg = replace(sac.Config(**SMALL), {"target_entropy": per_action})
+    state, batch = start(sac.ALGORITHM, cfg), random_batch(ROWS, 1)
+    improved, losses = compiled(sac.ALGORITHM)(
+        cfg, state, batch, clock(1), sac.draw(cfg, jax.random.key(3), ROWS, SPEC)
+    )
     surplus = float(losses["entropy"]) - per_action * 2
-    assert float(improved.learner.temperature_opt.mu) == pytest.approx(0.1 * 0.3 * surplus, rel=1e-4)
+    assert float(improved.temperature_opt.mu) == pytest.approx(0.1 * 0.3 * surplus, rel=1e-4)
 
 
 def test_six_updates_of_redq_equal_the_numpy_reference():
     """Three gradient steps per environment step: the actor moves in every third."""
-    cfg = redq.Config(m=2, member=sac.Config(**SMALL, critics=5, actor_q="mean"))
+    cfg = redq.Config(m=2, **SMALL, critics=5)
     with jax.enable_x64(True):
-        state = double(start(redq, cfg))
-        theirs = learner(state.learner, 5)
+        state = double(start(redq.ALGORITHM, cfg))
+        theirs = learner(state, 5)
         for step in range(1, 7):
-            batch, noise = random_batch(ROWS, 1, seed=step), redq.parts(cfg).draw(jax.random.key(step), ROWS, SPEC)
+            batch, noise = random_batch(ROWS, 1, seed=step), redq.draw(cfg, jax.random.key(step), ROWS, SPEC)
             closing = step % 3 == 0
-            state, _ = compiled(redq.parts(cfg))[1](state, batch, clock(step, closing=closing), noise)
+            state, _ = compiled(redq.ALGORITHM)(cfg, state, batch, clock(step, closing=closing), noise)
             theirs, _ = numpy_soft.redq_update(
                 theirs, translate.batch(batch), np.array(noise.learner.next), np.array(noise.learner.now),
                 np.array(noise.critics).tolist(), do_actor=closing, **NUMBERS,
             )  # fmt: skip
-            translate.assert_close(learner(state.learner, 5), theirs)
+            translate.assert_close(learner(state, 5), theirs)
 
 
 def test_soft_target_by_hand():
     """Constant critics 3 and 5 and temperature 0.3: y = r + 0.9 (1 − terminated)(3 − 0.3 log π)."""
     cfg = sac.Config(**SMALL)
-    state = start(sac, cfg)
-    flat = jax.tree.map(jnp.zeros_like, state.learner.target_critics)
+    state = start(sac.ALGORITHM, cfg)
+    flat = jax.tree.map(jnp.zeros_like, state.target_critics)
     constant = (*flat[:-1], flat[-1]._replace(bias=jnp.array([[3.0], [5.0]])))
     # an actor of zeros has mean 0 and log-std 0: with zero noise log π = −(log 2π)/2 a dimension, and log(1−tanh²0) = 0
-    actor = jax.tree.map(jnp.zeros_like, state.learner.actor)
-    state = state._replace(learner=state.learner._replace(target_critics=constant, actor=actor))
+    actor = jax.tree.map(jnp.zeros_like, state.actor)
+    state = state._replace(target_critics=constant, actor=actor)
     batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
     noise = sac.Noise(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
-    _, losses = compiled(sac.parts(cfg))[0].fit(state, batch, clock(1), noise)
+    _, losses = compiled(sac.ALGORITHM)(cfg, state, batch, clock(1), noise)
     log_prob = -np.log(2 * np.pi)
     assert losses["target"] == pytest.approx((1 + 0.9 * (3 - 0.3 * log_prob) + 2) / 2)
 
@@ -138,35 +133,34 @@ def close(a, b):
 
 
 def test_redq_with_all_of_two_critics_is_sac_on_the_mean():
-    member = sac.Config(**SMALL, actor_q="mean")
-    cfg = redq.Config(m=2, member=member)
-    state, batch = start(sac, member), random_batch(ROWS, 1)
-    noise = sac.parts(member).draw(jax.random.key(3), ROWS, SPEC)
-    both = redq.Noise(noise, jnp.array([1, 0]))
-    soft, _ = compiled(sac.parts(member))[1](state, batch, clock(1), noise)
-    ensemble, _ = compiled(redq.parts(cfg))[1](state, batch, clock(1), both)
+    cfg = redq.Config(m=2, **SMALL, critics=2)
+    same = sac.Config(**SMALL, actor_q="mean")
+    state, batch = start(sac.ALGORITHM, same), random_batch(ROWS, 1)
+    noise = sac.draw(same, jax.random.key(3), ROWS, SPEC)
+    soft, _ = compiled(sac.ALGORITHM)(same, state, batch, clock(1), noise)
+    ensemble, _ = compiled(redq.ALGORITHM)(cfg, state, batch, clock(1), redq.Noise(noise, jnp.array([1, 0])))
     close(soft, ensemble)
 
 
 def test_teen_of_one_without_diversity_is_td3_with_one_critic():
     member = td3.Config(width=16, critics=1, lr=3e-3)
     cfg = teen.Config(n=1, m=1, alpha=0.0, member=member)
-    ensemble = start(teen, cfg)
-    single = td3.State(jax.tree.map(lambda leaf: leaf[0], ensemble.members), td3.hyper(member))
+    ensemble = start(teen.ALGORITHM, cfg)
+    single = jax.tree.map(lambda leaf: leaf[0], ensemble.members)
     for step in (1, 2):
         batch = random_batch(ROWS, 1, seed=step)
-        noise = td3.parts(member).draw(jax.random.key(step), ROWS, SPEC)
-        single, _ = compiled(td3.parts(member))[1](single, batch, clock(step), noise)
-        ensemble, _ = compiled(teen.parts(cfg))[1](
-            ensemble, batch, clock(step), teen.Noise(noise[None], jnp.array([0]))
+        noise = td3.draw(member, jax.random.key(step), ROWS, SPEC)
+        single, _ = compiled(td3.ALGORITHM)(member, single, batch, clock(step), noise)
+        ensemble, _ = compiled(teen.ALGORITHM)(
+            cfg, ensemble, batch, clock(step), teen.Noise(noise[None], jnp.array([0]))
         )
-        close(single.learner, jax.tree.map(lambda leaf: leaf[0], ensemble.members))
+        close(single, jax.tree.map(lambda leaf: leaf[0], ensemble.members))
 
 
 def test_teen_on_sac_makes_the_soft_pooled_target():
     """Constant critics and zero actors: y = r + γ (min over two of [3, 5, 7] − mean over j of τ_j log π_j)."""
     cfg = teen.Config(n=3, m=2, epsilon=0.05, base="sac", member=sac.Config(**SMALL, critics=1))
-    state = start(teen, cfg)
+    state = start(teen.ALGORITHM, cfg)
     flat = jax.tree.map(jnp.zeros_like, state.members.target_critics)
     constant = (*flat[:-1], flat[-1]._replace(bias=jnp.array([3.0, 5.0, 7.0]).reshape(3, 1, 1)))
     members = state.members._replace(
@@ -177,7 +171,7 @@ def test_teen_on_sac_makes_the_soft_pooled_target():
     batch = random_batch(2, 3)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
     zero = sac.Noise(jnp.zeros((3, 2, 2)), jnp.zeros((3, 2, 2)))
     noise = teen.Noise(zero, jnp.array([2, 1]))
-    _, losses = compiled(teen.parts(cfg))[0].fit(state._replace(members=members), batch, clock(1), noise)
+    _, losses = compiled(teen.ALGORITHM)(cfg, state._replace(members=members), batch, clock(1), noise)
     log_prob = -np.log(2 * np.pi)
     assert losses["target"] == pytest.approx((1 + 0.9 * (5 - 0.3 * log_prob) + 2) / 2, rel=1e-5)
 
@@ -188,9 +182,9 @@ def test_teen_on_sac_regularises_the_reparameterised_action():
         n=3, m=2, alpha=1.0, epsilon=1e-6, base="sac",
         member=sac.Config(width=16, critics=1, lr=1e-4, temperature="fixed", start_temperature=1e-8),
     )  # fmt: skip
-    state, batch = start(teen, cfg), random_batch(ROWS, 3)
+    state, batch = start(teen.ALGORITHM, cfg), random_batch(ROWS, 3)
     state = state._replace(members=state.members._replace(critics=jax.tree.map(jnp.zeros_like, state.members.critics)))
-    noise = teen.parts(cfg).draw(jax.random.key(0), ROWS, SPEC)
+    noise = teen.draw(cfg, jax.random.key(0), ROWS, SPEC)
 
     def recognised(s):
         rows = []
@@ -200,7 +194,7 @@ def test_teen_on_sac_regularises_the_reparameterised_action():
             rows.append(nets.discriminator(s.discriminator, batch.obs, action)[:, k].mean())
         return np.array(rows)
 
-    improved, _ = compiled(teen.parts(cfg))[0].improve(state, batch, clock(1), noise)
+    improved, _ = compiled(teen.ALGORITHM)(cfg, state, for_actors(batch), clock(1), noise)
     before, after = recognised(state), recognised(improved)
     gain = after - before
     assert (gain > 1e-6).sum() == 1
@@ -209,15 +203,15 @@ def test_teen_on_sac_regularises_the_reparameterised_action():
 
 def test_redq_target_by_hand():
     """Constant critics 3, 5, 7: the smallest of the drawn two counts, the undrawn one does not."""
-    cfg = redq.Config(m=2, member=sac.Config(**SMALL, critics=3, actor_q="mean"))
-    state = start(redq, cfg)
-    flat = jax.tree.map(jnp.zeros_like, state.learner.target_critics)
+    cfg = redq.Config(m=2, **SMALL, critics=3)
+    state = start(redq.ALGORITHM, cfg)
+    flat = jax.tree.map(jnp.zeros_like, state.target_critics)
     constant = (*flat[:-1], flat[-1]._replace(bias=jnp.array([[3.0], [5.0], [7.0]])))
-    actor = jax.tree.map(jnp.zeros_like, state.learner.actor)
-    state = state._replace(learner=state.learner._replace(target_critics=constant, actor=actor))
+    actor = jax.tree.map(jnp.zeros_like, state.actor)
+    state = state._replace(target_critics=constant, actor=actor)
     batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
     zero = sac.Noise(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
     for chosen, least in (([2, 1], 5.0), ([0, 2], 3.0)):
         noise = redq.Noise(zero, jnp.array(chosen))
-        _, losses = compiled(redq.parts(cfg))[0].fit(state, batch, clock(1), noise)
+        _, losses = compiled(redq.ALGORITHM)(cfg, state, batch, clock(1), noise)
         assert losses["target"] == pytest.approx((1 + 0.9 * (least + 0.3 * np.log(2 * np.pi)) + 2) / 2, rel=1e-5)

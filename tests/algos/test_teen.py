@@ -6,10 +6,11 @@ import pytest
 from teen import nets, ops
 from teen.algos import td3, teen
 from teen.errors import UserError
+from teen.settings import replace
 from tests.reference import numpy_updates, translate
-from tests.support import SPEC, clock, compiled, differ, double, random_batch
+from tests.support import SPEC, clock, compiled, differ, double, for_actors, random_batch, start
 
-N, M, ROWS = 4, 2, 32
+ALGO, N, M, ROWS = teen.ALGORITHM, 4, 2, 32
 LEARNER = td3.Config(width=16, critics=1, lr=3e-3, gamma=0.9, tau=0.1)
 NUMBERS = {name: getattr(LEARNER, name) for name in ("lr", "gamma", "tau", "smoothing", "smoothing_clip")}
 
@@ -19,12 +20,8 @@ def config(**changes):
     return teen.Config(**{"n": N, "m": M, "member": td3.Config(**learner), **changes})
 
 
-def start(cfg, seed=0):
-    return jax.jit(teen.make(cfg).init, static_argnums=1)(jax.random.key(seed), SPEC, teen.hyper(cfg))
-
-
 def noise_of(cfg, seed, rows=ROWS):
-    return jax.jit(teen.parts(cfg).draw, static_argnums=(1, 2))(jax.random.key(seed), rows, SPEC)
+    return jax.jit(teen.draw, static_argnums=(2, 3))(cfg, jax.random.key(seed), rows, SPEC)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +43,7 @@ def test_four_updates_equal_the_numpy_reference(changes):
     cfg = config(**changes)
     critics = cfg.member.critics
     with jax.enable_x64(True):
-        state = double(start(cfg))
+        state = double(start(ALGO, cfg))
         theirs = translate.teen_state(state, N, critics)
         for step in range(1, 5):  # actors move in the 2nd and the 4th
             batch, noise = random_batch(ROWS, N, seed=step), noise_of(cfg, step)
@@ -54,7 +51,7 @@ def test_four_updates_equal_the_numpy_reference(changes):
             chosen = [float(who == chosen_member(cfg, state, now)) for who in range(N)]
             if cfg.regularise == "all":
                 chosen = [1.0] * N
-            state, losses = compiled(teen.parts(cfg))[1](state, batch, now, noise)
+            state, losses = compiled(ALGO)(cfg, state, batch, now, noise)
             theirs, info = numpy_updates.teen_update(
                 theirs,
                 translate.batch(batch),
@@ -78,10 +75,10 @@ def test_four_updates_equal_the_numpy_reference(changes):
 
 def chosen_member(cfg, state, now):
     """Which member an actor step regularises, found from outside: with a flat Q only that one moves."""
+    wide = replace(cfg, {"alpha": 1.0, "epsilon": 1e-6, "actors": "all"})
     flat = state._replace(members=state.members._replace(critics=zeros(state.members.critics)))
-    flat = flat._replace(hyper=flat.hyper._replace(alpha=jnp.ones_like(flat.hyper.alpha)))
-    wide = flat._replace(hyper=flat.hyper._replace(epsilon=jnp.full_like(flat.hyper.epsilon, 1e-6)))
-    after, _ = compiled(teen.parts(cfg))[0].improve(wide, random_batch(ROWS, N), now, noise_of(cfg, 0))
+    now = now._replace(gradient_step=jnp.array(2))
+    after, _ = compiled(ALGO)(wide, flat, for_actors(random_batch(ROWS, N)), now, noise_of(cfg, 0))
     moved = jax.vmap(lambda a, b: jnp.abs(a - b).max())(after.members.actor[0].weight, state.members.actor[0].weight)
     return int(np.argmax(moved))
 
@@ -93,14 +90,14 @@ def zeros(tree):
 def test_target_by_hand():
     """Constant critics 3, 5, 7, 9: the subset's minimum counts, and terminated rows end at r."""
     cfg = config()
-    state = start(cfg)
+    state = start(ALGO, cfg)
     flat = zeros(state.members.target_critics)
     last = flat[-1]._replace(bias=jnp.array([3.0, 5.0, 7.0, 9.0]).reshape(N, 1, 1))
     state = state._replace(members=state.members._replace(target_critics=(*flat[:-1], last)))
     batch = random_batch(2, N)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
     for subset, least in (([3, 1], 5.0), ([2, 3], 7.0)):
         noise = noise_of(cfg, 0, 2)._replace(critics=jnp.array(subset))
-        _, losses = compiled(teen.parts(cfg))[0].fit(state, batch, clock(1), noise)
+        _, losses = compiled(ALGO)(cfg, state, batch, clock(1), noise)
         assert losses["target"] == pytest.approx(((1 + 0.9 * least) + 2) / 2)
 
 
@@ -113,7 +110,7 @@ def test_the_subset_has_m_distinct_critics_and_reaches_all():
 
 def test_regulariser_makes_the_selected_member_more_recognisable_and_moves_no_other():
     cfg = config(alpha=1.0, epsilon=1e-6, member={"lr": 1e-4})
-    state, batch = start(cfg), random_batch(ROWS, N)
+    state, batch = start(ALGO, cfg), random_batch(ROWS, N)
     state = state._replace(members=state.members._replace(critics=zeros(state.members.critics)))
     now = clock(2, env_step=10)
 
@@ -122,7 +119,7 @@ def test_regulariser_makes_the_selected_member_more_recognisable_and_moves_no_ot
         log_q = jax.vmap(nets.discriminator, (None, None, 0))(s.discriminator, batch.obs, actions)
         return np.array([log_q[k, :, k].mean() for k in range(N)])
 
-    after, _ = compiled(teen.parts(cfg))[0].improve(state, batch, now, noise_of(cfg, 0))
+    after, _ = compiled(ALGO)(cfg, state, for_actors(batch), now, noise_of(cfg, 0))
     gain = recognised(after) - recognised(state)
     selected = chosen_member(cfg, state, now)
     assert gain[selected] > 1e-6
@@ -137,12 +134,12 @@ def test_regulariser_has_no_gradient_outside_the_clip(shift):
     """Biases of ±50 put q(k | ·) of every member k at one of the two ends."""
     cfg = config(alpha=1.0, regularise="all")
     for k in range(N):
-        state = start(cfg)
+        state = start(ALGO, cfg)
         last = state.discriminator[-1]
         discriminator = (*state.discriminator[:-1], last._replace(bias=last.bias.at[k].add(shift)))
         members = state.members._replace(critics=zeros(state.members.critics))
         state = state._replace(members=members, discriminator=discriminator)
-        after, _ = compiled(teen.parts(cfg))[0].improve(state, random_batch(ROWS, N), clock(2), noise_of(cfg, 0))
+        after, _ = compiled(ALGO)(cfg, state, for_actors(random_batch(ROWS, N)), clock(2), noise_of(cfg, 0))
         member = jax.tree.map(lambda x: x[k], (after.members.actor, state.members.actor))  # noqa: B023
         assert not any(differ(*member))
 
@@ -156,9 +153,9 @@ def test_clipped_log_and_its_gradient_by_hand():
 
 def test_warm_up_rows_never_train_the_discriminator():
     cfg = config()
-    state = start(cfg)
+    state = start(ALGO, cfg)
     nobodys = random_batch(ROWS, N)._replace(extras={"z": -jnp.ones((ROWS, 1))})
-    after, losses = compiled(teen.parts(cfg))[0].fit(state, nobodys, clock(1), noise_of(cfg, 0))
+    after, losses = compiled(ALGO)(cfg, state, nobodys, clock(1), noise_of(cfg, 0))
     assert losses["discriminator_loss"] == 0
     assert not any(differ(after.discriminator, state.discriminator))
 
@@ -168,14 +165,14 @@ def test_warm_up_rows_never_train_the_discriminator():
     assert 0 < known.sum() < ROWS
     log_q = np.array(nets.discriminator(state.discriminator, mixed.obs, mixed.action))
     by_hand = -np.mean([log_q[row, int(mixed.extras["z"][row, 0])] for row in np.flatnonzero(known)])
-    _, losses = compiled(teen.parts(cfg))[0].fit(state, mixed, clock(1), noise_of(cfg, 0))
+    _, losses = compiled(ALGO)(cfg, state, mixed, clock(1), noise_of(cfg, 0))
     assert losses["discriminator_loss"] == pytest.approx(by_hand, rel=1e-5)
     assert losses["diversity_bound"] == pytest.approx(np.log(N) - by_hand, abs=1e-5)
 
 
 def test_the_regularised_member_is_redrawn_every_period():
     cfg = config(period=100)
-    state = start(cfg)
+    state = start(ALGO, cfg)
     members = [chosen_member(cfg, state, clock(2, env_step=step)) for step in range(0, 3000, 50)]
     periods = [members[i : i + 2] for i in range(0, len(members), 2)]
     assert all(a == b for a, b in periods)  # the same within a period
@@ -193,36 +190,36 @@ def test_the_regularised_member_is_redrawn_every_period():
 
 
 def test_evaluated_policies():
-    agent = teen.make(config()).agent(start(config()))
+    weights = ALGO.weights(config(), start(ALGO, config()))
     obs, actions = jnp.array([0.3, -0.2, 0.9]), []
     for k in range(N):
-        actor = jax.tree.map(lambda x: x[k], agent.members.actor)  # noqa: B023
+        actor = jax.tree.map(lambda x: x[k], weights.members.actor)  # noqa: B023
         actions.append(nets.actor(actor, obs[None])[0])
     actions = jnp.stack(actions)
     mean, mixture, vote = (
-        teen.make(config(evaluate=how)).policy(agent, jnp.array(2), obs) for how in ("mean", "mixture", "vote")
+        ALGO.policy(config(evaluate=how), weights, jnp.array(2), obs) for how in ("mean", "mixture", "vote")
     )
     np.testing.assert_allclose(mean, actions.mean(0), rtol=1e-6)
     np.testing.assert_allclose(mixture, actions[2], rtol=1e-6)
     worth = [
-        np.mean([nets.critic(jax.tree.map(lambda x: x[i, 0], agent.members.critics), obs[None], a[None])[0]  # noqa: B023
+        np.mean([nets.critic(jax.tree.map(lambda x: x[i, 0], weights.members.critics), obs[None], a[None])[0]  # noqa: B023
                  for i in range(N)])
         for a in actions
     ]  # fmt: skip
     np.testing.assert_allclose(vote, actions[int(np.argmax(worth))], rtol=1e-6)
-    each = teen.make(config()).members(agent, jnp.tile(obs, (N, 1)))
+    each = ALGO.members(config(), weights, jnp.tile(obs, (N, 1)))
     np.testing.assert_allclose(each, actions, rtol=1e-6)
 
 
 def test_watched_shares_by_hand():
     """All actors alike and a discriminator that is sure of member 1: N−1 of N are clipped below, 1 above."""
     cfg = config()
-    state = start(cfg)
+    state = start(ALGO, cfg)
     alike = jax.tree.map(lambda x: jnp.broadcast_to(x[:1], x.shape), state.members.actor)
     blind = zeros(state.discriminator)
     sure = (*blind[:-1], blind[-1]._replace(bias=jnp.array([0.0, 3.0, 0.0, 0.0])))
     state = state._replace(members=state.members._replace(actor=alike), discriminator=sure)
-    watched = compiled(teen.parts(cfg))[0].watch(state, random_batch(ROWS, N))
+    watched = teen.metrics(cfg, state, random_batch(ROWS, N))
     log_z = np.log(3 + np.exp(3))  # q(1) = 0.87, the others 0.043
     assert watched["own_log_q"] == pytest.approx((3 - log_z - 3 * log_z) / N, rel=1e-5)
     assert watched["clipped_share"] == pytest.approx(3 / 4)

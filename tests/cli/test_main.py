@@ -1,174 +1,32 @@
-"""The command as a user meets it; in process, except where a process is the point."""
+"""The command `teen`: help, bad input and exit codes."""
 
-import csv
-import os
-import pty
-import re
-import signal
+import importlib
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import gymnasium
-import numpy as np
 import pytest
 
-import teen
 from teen import algos, settings
 from teen.cli import main as cli
-from teen.config import job as config
+from teen.config.run import RunSettings
 
-ENV = "tests.toys:PointMass-v0"
-SMALL = "--n 3 --width 8 --batch 16 --steps 60 --warmup 20 --eval-every 30 --eval-episodes 2 --log-every 20"
-TRAIN = ["train", "--env", ENV, "--seeds", "2", *SMALL.split()]
+from .conftest import TRAIN
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))
+def test_every_command_has_a_module():
+    for name in cli.COMMANDS:
+        assert callable(importlib.import_module(f"teen.cli.{name}").command)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "one"
-    assert cli.main([*TRAIN, "--out", str(out)]) == 0
-    return out
-
-
-def test_a_run_leaves_what_it_promises(trained):
-    assert {p.name for p in trained.iterdir()} == {
-        "config.toml",
-        "eval.csv",
-        "train.csv",
-        "agent",
-        "checkpoint",
-        "curve.png",
-    }
-    episodes = rows(trained / "eval.csv")
-    assert list(episodes[0]) == ["seed", "step", "policy", "episode", "return", "length"]
-    assert [(r["seed"], r["step"], r["policy"], r["episode"]) for r in episodes] == [
-        *((s, "30", "mean", e) for s in "01" for e in "01"),
-        *((s, "60", p, e) for s in "01" for p, e in [("mean", "0"), ("mean", "1"), *((k, "0") for k in "012")]),
-    ]
-    assert all(r["length"] == "40" for r in episodes)
-    metrics = rows(trained / "train.csv")
-    assert [(r["seed"], r["step"]) for r in metrics] == [(s, t) for t in ("40", "60") for s in "01"]
-    wanted = (
-        "critic_loss actor_loss discriminator_loss q target discriminator_accuracy diversity_bound "
-        "clipped_share action_spread saturated_share critic_grad_norm actor_grad_norm discriminator_grad_norm"
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_and_version_load_neither_jax_nor_simulators(argument):
+    code = (
+        f"import sys; from teen.cli.main import main; main([{argument!r}]); "
+        "print({'jax', 'gymnasium', 'mujoco', 'envpool', 'matplotlib', 'rich', 'numpy'} & set(sys.modules))"
     )
-    assert set(wanted.split()) <= set(metrics[0])
-    assert all(np.isfinite(float(value)) for row in metrics for value in row.values())
-    assert (trained / "curve.png").read_bytes().startswith(b"\x89PNG")
-    text = (trained / "config.toml").read_text()
-    assert str(trained) not in text
-    assert 'env = "tests.toys:PointMass-v0"' in text
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def test_the_same_command_twice_and_its_config_give_identical_files(trained, tmp_path):
-    assert cli.main([*TRAIN, "--out", str(tmp_path / "again")]) == 0
-    assert files(tmp_path / "again") == files(trained)
-    arguments = ["train", "--config", str(trained / "config.toml"), "--out", str(tmp_path / "config")]
-    assert cli.main(arguments) == 0
-    assert files(tmp_path / "config") == files(trained)
-
-
-def test_flags_override_the_config_file(trained, tmp_path, capsys):
-    arguments = [
-        "train",
-        "--config",
-        str(trained / "config.toml"),
-        "--steps",
-        "30",
-        "--out",
-        str(tmp_path / "x"),
-    ]
-    assert cli.main(arguments) == 0
-    assert {r["step"] for r in rows(tmp_path / "x" / "eval.csv")} == {"30"}
-    output = capsys.readouterr()
-    assert "step 30/30" in output.out
-    assert "over 2 seeds" in output.out
-
-
-def test_eval_plays_fresh_episodes_of_the_saved_agent(trained, capsys):
-    assert cli.main(["eval", str(trained), "--episodes", "3", "--members"]) == 0
-    table = capsys.readouterr().out
-    assert table.count("mean") == 2
-    assert table.count("│") == 6 * (2 + 2 * 3)
-    assert cli.main(["eval", str(trained), "--episodes", "3", "--members"]) == 0
-    assert capsys.readouterr().out == table
-
-
-def test_the_agent_predicts_in_the_environments_bounds(trained):
-    agent = teen.load(trained)
-    env = gymnasium.make(ENV)
-    obs, _ = env.reset(seed=0)
-    action = agent.predict(obs, seed=1)
-    assert env.action_space.contains(action)
-    both = agent.predict(np.array([[0.5], [-0.5]], np.float32), seed=1)
-    assert both.shape == (2, 1)
-    np.testing.assert_allclose(both[0], agent.predict(np.array([0.5]), seed=1), rtol=1e-6)
-    # the mean of the members' actions, computed from the file's arrays alone
-    import safetensors.numpy
-
-    w = safetensors.numpy.load_file(trained / "agent" / "weights.safetensors")
-
-    def layer(i, x):
-        name = f"members.actor.{i}"
-        return np.einsum("ni,noi->no", x, w[f"{name}.weight"][1]) + w[f"{name}.bias"][1]
-
-    x = np.full((3, 1), 0.5)
-    by_hand = np.tanh(layer(2, np.maximum(layer(1, np.maximum(layer(0, x), 0)), 0))).mean(0)
-    np.testing.assert_allclose(both[0], by_hand, rtol=1e-5)
-    with pytest.raises(teen.UserError, match="seeds"):
-        agent.predict(obs, seed=5)
-
-
-def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    out = tmp_path / "sweep"
-    assert cli.main([*TRAIN, "--alpha", "0,5", "--seeds", "4,", "--out", str(out)]) == 0
-    assert sorted(p.name for p in out.iterdir()) == ["alpha=0", "alpha=5", "checkpoint"]
-    for name, alpha in (("alpha=0", 0.0), ("alpha=5", 5.0)):
-        assert config.read(out / name / "config.toml")["alpha"] == alpha
-        assert {r["seed"] for r in rows(out / name / "eval.csv")} == {"4"}
-        assert teen.load(out / name).config.alpha == alpha
-    assert rows(out / "alpha=0" / "train.csv") != rows(out / "alpha=5" / "train.csv")
-
-
-def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
-    flags = "--algo sac --env tests.toys:PointMass-v0 --steps 20 --warmup 20 --eval-every 20"
-    small = ["train", *flags.split()]
-    assert cli.main([*small, "--target-entropy", "-1,-0.5", "--out", str(tmp_path / "flag")]) == 2
-    assert "--flag=-1,-2" in capsys.readouterr().err
-    assert cli.main([*small, "--target-entropy=-1,-0.5", "--out", str(tmp_path / "both")]) == 0
-    assert {p.name for p in (tmp_path / "both").iterdir()} >= {"target_entropy=-1", "target_entropy=-0.5"}
-
-
-def test_without_out_the_next_free_folder_is_taken(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs" / "td3-tests.toys-PointMass-v0-1").mkdir(parents=True)
-    outcome = teen.train("td3", ENV, seeds=1, steps=20, warmup=20, eval_every=20, eval_episodes=1, show=False)
-    assert outcome.folders == [Path("runs/td3-tests.toys-PointMass-v0-2")]
-    assert {e.policy for e in outcome.episodes[0]} == {"mean"}
-
-
-def test_normaliser_is_saved_with_the_agent_and_reward_scale_leaves_evaluation_alone(tmp_path):
-    settings = {"seeds": 1, "steps": 60, "warmup": 20, "eval_every": 60, "eval_episodes": 2, "width": 8, "batch": 16}
-    outcome = teen.train("td3", ENV, **settings, normalise_obs=True, out=tmp_path / "a", show=False)
-    loaded, kept = teen.load(tmp_path / "a").agents.statistics, outcome.agents[0].agents.statistics
-    assert float(kept.rows[0]) == 40 * 16
-    for a, b in zip(loaded, kept, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert -2 < float(loaded.mean[0, 0]) < 2
-    assert float(loaded.squares[0, 0]) > 0
-    scaled = teen.train("td3", ENV, **settings, reward_scale=100, out=tmp_path / "b", show=False)
-    assert min(episode.score for episode in scaled.episodes[0]) > -200  # 40 steps of at most -4 each
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_help_shows_every_setting_with_default_and_source(capsys):
@@ -177,7 +35,7 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
             cli.main(["train", "--algo", name, "--help"])
         assert stop.value.code == 0
         text = " ".join(capsys.readouterr().out.split())
-        for leaf in [*settings.leaves(config.Run()), *settings.leaves(algos.find(name).Config())]:
+        for leaf in [*settings.leaves(RunSettings()), *settings.leaves(algos.find(name).Config())]:
             assert leaf.flag in text
             assert leaf.help.split()[0] in text
         for leaf in settings.leaves(algos.find(name).Config()):
@@ -209,12 +67,12 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
         ([*TRAIN, "--config", "table.toml"], "unknown table"),
         ([*TRAIN, "--out", "full"], "exists already"),
         ([*TRAIN, "--out", "file/inside"], "cannot be written"),
-        (["eval", "full"], "not a run directory"),
+        (["eval", "full"], "not a run folder"),
         (["eval", "empty-run"], "holds no agent yet"),
         (["eval", "full", "--episodes", "0"], "--episodes must be at least 1"),
         (["eval"], "required: run"),
         (["train", "--resume", "full"], "there is no checkpoint"),
-        (["train", "--resume", "nowhere"], "not a run directory"),
+        (["train", "--resume", "nowhere"], "not a run folder"),
         (["compare", "full"], "holds no run"),
         (["paper", "table9"], "unknown experiment 'table9'"),
     ],
@@ -240,113 +98,15 @@ def test_bad_input_is_one_line_and_leaves_nothing(arguments, message, tmp_path, 
     assert sorted(p for p in tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("harm", ["cut", "shape", "missing", "pickle", "newer", "card"])
-def test_a_damaged_agent_is_a_named_error(harm, trained, tmp_path, capsys):
-    import json
-    import shutil
-
-    import safetensors.numpy
-
-    run = tmp_path / "run"
-    shutil.copytree(trained, run)
-    weights, card = run / "agent" / "weights.safetensors", run / "agent" / "agent.json"
-    if harm == "cut":
-        weights.write_bytes(weights.read_bytes()[:-100])
-    elif harm == "pickle":
-        weights.write_bytes(b"\x80\x04\x95cos\nsystem\n(S'touch owned'\ntR.")
-    elif harm == "card":
-        card.write_text("{")
-    elif harm == "newer":
-        card.write_text(json.dumps({**json.loads(card.read_text()), "format": 99}))
-    else:
-        arrays = safetensors.numpy.load_file(weights)
-        name = next(iter(arrays))
-        if harm == "shape":
-            arrays[name] = arrays[name][..., :-1].copy()
-        else:
-            del arrays[name]
-        safetensors.numpy.save_file(arrays, weights)
-    assert cli.main(["eval", str(run)]) == 2
-    error = capsys.readouterr().err
-    assert "agent" in error
-    assert "format 99" in error if harm == "newer" else "damaged" in error
-    assert error.count("\n") == 1
-
-
-def start(arguments: list[str], **options) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": "src", "PYTHONUNBUFFERED": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "teen", *arguments],
-        env=environment,
-        text=True,
-        stderr=subprocess.PIPE,
-        **options,
-    )
-
-
-def test_ctrl_c_saves_the_agent_and_leaves_whole_logs(tmp_path):
-    """Also: `python -m teen` works from a source checkout."""
-    out = tmp_path / "run"
-    process = start([*TRAIN, "--steps", "10000000", "--out", str(out)], stdout=subprocess.PIPE)
-    try:
-        for line in process.stdout:
-            if line.startswith("step 150/"):
-                process.send_signal(signal.SIGINT)
-                break
-        _, errors = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "the agent so far is saved" in errors
-    agent = teen.load(out)
-    assert agent.step >= 150
-    for name in ("eval.csv", "train.csv"):
-        text = (out / name).read_text()
-        assert text.endswith("\n")
-        assert len({line.count(",") for line in text.splitlines()}) == 1
-    assert (out / "curve.png").exists()
-
-
-def test_a_terminal_gets_a_live_display(tmp_path):
-    main, other = pty.openpty()
-    process = start([*TRAIN, "--steps", "90", "--out", str(tmp_path / "run")], stdout=other)
-    os.close(other)
-    screen, deadline = b"", time.monotonic() + 120
-    while time.monotonic() < deadline:
-        try:
-            chunk = os.read(main, 65536)
-        except OSError:  # the terminal closes with the process
-            break
-        if not chunk:
-            break
-        screen += chunk
-    process.communicate(timeout=60)
-    os.close(main)
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.decode())  # without colours and cursor moves
-    assert process.returncode == 0
-    for part in ("step 90 of 90", "steps/s", "left", "last evaluation", "seed 1", "diversity_bound"):
-        assert part in text
-
-
 def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):
     def interrupted(arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(cli.COMMANDS, "train", interrupted)
+    monkeypatch.setattr("teen.cli.train.command", interrupted)
     assert cli.main(["train"]) == 130
     assert capsys.readouterr().err == (
         "teen: stopped at once; logs and the last checkpoint are kept, the agent is not saved\n"
     )
-    monkeypatch.setitem(cli.COMMANDS, "compare", interrupted)
+    monkeypatch.setattr("teen.cli.compare.command", interrupted)
     assert cli.main(["compare"]) == 130
     assert capsys.readouterr().err == "teen: stopped at once\n"
-
-
-def test_the_replay_is_announced_with_its_size_and_place(tmp_path, capsys):
-    arguments = (
-        "--env tests.toys:PointMass-v0 --seeds 2 --n 2 --width 8 --batch 16 --steps 40 --warmup 20 --eval-every 40"
-    )
-    for place, words in (("auto", "memory of cpu"), ("host", "host memory")):
-        out = str(tmp_path / place)
-        assert cli.main(["train", *arguments.split(), "--replay", place, "--out", out]) == 0
-        assert f"replay: 0.00 GB in {words}" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Files that were damaged or changed: each is named in one line, or passed over for an older one; none is believed."""
+"""Files that were damaged or changed: each is named in one line, or an older one is used; none is trusted."""
 
 import shutil
 from pathlib import Path
@@ -32,14 +32,14 @@ def victim(stopped, tmp_path):
 
 
 def harmed(data: bytes, rng: np.random.Generator) -> bytes:
-    """One bit flipped, or cut off, somewhere."""
+    """Return the data with one bit flipped, or cut off, at a random place."""
     place = int(rng.integers(len(data)))
     if rng.random() < 0.3:
         return data[:place]
     return data[:place] + bytes([data[place] ^ 1 << int(rng.integers(8))]) + data[place + 1 :]
 
 
-def newest_or_why_not(run: Path) -> checkpoint.Found | str:
+def newest_or_why_not(run: Path) -> checkpoint.Checkpoint | str:
     try:
         return newest(run)
     except UserError as error:
@@ -49,7 +49,7 @@ def newest_or_why_not(run: Path) -> checkpoint.Found | str:
 @pytest.mark.parametrize(
     ("first", "last"), [(0, 400), pytest.param(400, 8000, marks=pytest.mark.full)], ids=["some", "many"]
 )
-def test_a_flipped_or_missing_byte_is_never_believed(first, last, reference, tmp_path):
+def test_a_flipped_or_missing_byte_is_always_noticed(first, last, reference, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(reference, run)
     files = sorted(path for path in (run / "checkpoint").rglob("*") if path.is_file())
@@ -64,24 +64,24 @@ def test_a_flipped_or_missing_byte_is_never_believed(first, last, reference, tmp
         path = files[number % len(files)]
         data = path.read_bytes()
         path.write_bytes(harmed(data, np.random.default_rng([1, number])))
-        found = newest_or_why_not(run)
-        if isinstance(found, str):
-            assert "checkpoint" in found
-            assert "\n" not in found
+        answer = newest_or_why_not(run)
+        if isinstance(answer, str):
+            assert "checkpoint" in answer
+            assert "\n" not in answer
             outcomes.append("named")
         else:
-            assert same(found, whole[found.step]), (number, path)
-            assert (found.step == older) == bool(found.damaged)
+            assert same(answer, whole[answer.step]), (number, path)
+            assert (answer.step == older) == bool(answer.damaged)
             needed = path.name.startswith("rows") or f"{STEPS:012}" in path.parent.name
-            assert found.step == older or not needed or path.name == "manifest.json"  # there it may have been a space
-            outcomes.append("older" if found.damaged else "equal")
+            assert answer.step == older or not needed or path.name == "manifest.json"  # there it may have been a space
+            outcomes.append("older" if answer.damaged else "equal")
         path.write_bytes(data)
     assert set(outcomes) == {"named", "older", "equal"}
     assert newest(run).step == STEPS
 
 
 @pytest.mark.parametrize("name", ["state.safetensors", "manifest.json"])
-def test_a_damaged_checkpoint_is_passed_over_and_the_end_is_the_same(name, stopped, reference, tmp_path, capsys):
+def test_a_damaged_checkpoint_is_skipped_and_the_end_is_the_same(name, stopped, reference, tmp_path, capsys):
     run = tmp_path / "run"
     shutil.copytree(stopped, run)
     path = max(run.glob("checkpoint/step-*")) / name
@@ -94,7 +94,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_the_end_is_the_same(name, stopp
 
 
 def refused(arguments: list[str], capsys, word: str = "") -> None:
-    """Exit code 2 and one line; where the replay would be may have been told before."""
+    """Check for exit code 2 and one line beside that of the replay."""
     assert cli.main(arguments) == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("replay: ")]
     assert line.startswith("teen: ")
@@ -114,19 +114,19 @@ def test_a_log_that_was_changed_meanwhile_is_named(text, victim, capsys):
 
 def test_a_run_without_a_checkpoint_is_named(victim, capsys):
     resume = ["train", "--resume", str(victim)]
-    (own,) = victim.glob("checkpoint/step-*")
-    shutil.rmtree(own)
-    own.mkdir()
+    (step,) = victim.glob("checkpoint/step-*")
+    shutil.rmtree(step)
+    step.mkdir()
     refused(resume, capsys, "manifest.json is missing")
-    own.rmdir()
+    step.rmdir()
     refused(resume, capsys, "there is no checkpoint")
     shutil.rmtree(victim / "checkpoint")
     refused(resume, capsys, "there is no checkpoint")
     shutil.rmtree(victim)
-    refused(resume, capsys, "is not a run directory")
+    refused(resume, capsys, "is not a run folder")
     assert not victim.exists()
     victim.write_text("")
-    refused(resume, capsys, "is not a run directory")
+    refused(resume, capsys, "is not a run folder")
 
 
 @pytest.mark.parametrize(

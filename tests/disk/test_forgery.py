@@ -1,5 +1,5 @@
-"""Files in an attacker's hands, checksums and all: each is refused in one line, nothing in them is executed, and
-nothing outside of the run is written."""
+"""Files that an attacker wrote, with valid checksums: each is refused in one line, nothing in them is executed, and
+nothing outside the run is written."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def stopped(tmp_path_factory):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The working directory, where whatever is executed would leave the file `owned`."""
+    """Return the working directory. Every payload would create a file `owned` in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     return tmp_path
@@ -40,7 +40,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def victim(stopped, here):
-    """A run whose only checkpoint gets a bad file."""
+    """Return a run with a single checkpoint, which a test then forges."""
     shutil.copytree(stopped, here / "run")
     shutil.rmtree(min(here.glob("run/checkpoint/step-*")))
     return here / "run"
@@ -57,7 +57,7 @@ DEEP = "[" * 100_000
 
 
 def nested(depth: int) -> Any:
-    """Deep, but not too deep for a reader of JSON."""
+    """Return a value that is nested, but not too deeply for a JSON parser."""
     value: Any = 0
     for _ in range(depth):
         value = {"list": [value]}
@@ -65,7 +65,7 @@ def nested(depth: int) -> Any:
 
 
 def refused(arguments: list[str], capsys, word: str = "") -> None:
-    """Exit code 2 and one line; where the replay would be may have been told before. Nothing is executed."""
+    """Check for exit code 2, one line beside that of the replay, and that nothing was executed."""
     assert cli.main(arguments) == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("replay: ")]
     assert line.startswith("teen: ")
@@ -73,23 +73,23 @@ def refused(arguments: list[str], capsys, word: str = "") -> None:
     assert not list(Path.cwd().rglob("owned"))
 
 
-def test_the_payload_would_leave_its_mark(here):
+def test_the_payload_works(here):
     pickle.loads(PICKLE)
     assert (here / "owned").exists()
 
 
 class Forged:
-    """A checkpoint in an attacker's hands: what is altered is signed anew."""
+    """A checkpoint with forged content and valid checksums."""
 
     def __init__(self, run: Path):
         self.folder = run / "checkpoint"
-        (self.own,) = self.folder.glob("step-*")
-        self.content = json.loads((self.own / "manifest.json").read_text())["content"]
-        self.state = (self.own / "state.safetensors").read_bytes()
+        (self.step,) = self.folder.glob("step-*")
+        self.content = json.loads((self.step / "manifest.json").read_text())["content"]
+        self.state = (self.step / "state.safetensors").read_bytes()
         self.arrays = safetensors.numpy.load(self.state)
 
     def sign(self) -> None:
-        (self.own / "state.safetensors").write_bytes(self.state)
+        (self.step / "state.safetensors").write_bytes(self.state)
         self.content["state"] = signature(self.state)
         self.sign_content()
 
@@ -100,10 +100,10 @@ class Forged:
     def sign_content(self) -> None:
         text = json.dumps(self.content, sort_keys=True, separators=(",", ":"))
         manifest = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": self.content}
-        (self.own / "manifest.json").write_text(json.dumps(manifest))
+        (self.step / "manifest.json").write_text(json.dumps(manifest))
 
     def sign_rows(self, data: bytes) -> None:
-        """The last file of rows."""
+        """Replace the last file of rows."""
         entry = self.content["rows"][-1]
         (self.folder / f"rows-{entry['first']:012}-{entry['last']:012}.safetensors").write_bytes(data)
         entry |= signature(data)
@@ -126,7 +126,7 @@ def test_signing_anew_what_was_not_altered_changes_nothing(victim, reference):
     ids=["pickle", "empty", "bytes", "number", "list", "text", "flat", "deep", "deeper"],
 )
 def test_what_is_no_manifest_is_refused(data, victim, capsys):
-    (Forged(victim).own / "manifest.json").write_bytes(data)
+    (Forged(victim).step / "manifest.json").write_bytes(data)
     refused(["train", "--resume", str(victim)], capsys, "manifest.json is not a manifest")
 
 
@@ -190,10 +190,10 @@ FORGERIES: dict[str, Any] = {
     "environments that are none": lambda c: lanes(c).update(copies=[None, None]),
     "an environment too deep": lambda c: lanes(c)["copies"][0]["facts"].update({"env._elapsed_steps": nested(400)}),
     "an environment with a method": lambda c: lanes(c)["copies"][0]["facts"].update({"env.step": CODE}),
-    "an evaluation of no lanes": lambda c: c["facts"]["engine"]["evaluations"]["0"].update(lanes=[]),
-    "an evaluation of other lanes": lambda c: c["facts"]["engine"]["evaluations"]["0"].update(lanes=[99]),
-    "an evaluation before the beginning": lambda c: c["facts"]["engine"]["evaluations"]["0"].update(step=-1),
-    "an evaluation without an end": lambda c: c["facts"]["engine"]["evaluations"]["0"].update(step=float("inf")),
+    "an evaluation of no lanes": lambda c: c["facts"]["engine"]["evaluator"]["0"].update(lanes=[]),
+    "an evaluation of other lanes": lambda c: c["facts"]["engine"]["evaluator"]["0"].update(lanes=[99]),
+    "an evaluation before the beginning": lambda c: c["facts"]["engine"]["evaluator"]["0"].update(step=-1),
+    "an evaluation without an end": lambda c: c["facts"]["engine"]["evaluator"]["0"].update(step=float("inf")),
 }
 
 
@@ -205,12 +205,21 @@ def test_a_forged_manifest_is_refused(name, victim, capsys):
     refused(["train", "--resume", str(victim)], capsys)
 
 
-def test_a_newer_format_is_named_and_no_older_checkpoint_is_taken_instead(stopped, victim, capsys):
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (checkpoint.FORMAT + 1, f"has format {checkpoint.FORMAT + 1}"),
+        (1, "has format 1, which teen 0.1.0 writes and reads; this version reads format 2"),
+    ],
+)
+def test_another_format_is_named_and_no_older_checkpoint_is_used_instead(number, words, stopped, victim, capsys):
     forged = Forged(victim)
     shutil.copytree(stopped, victim, dirs_exist_ok=True)
-    forged.content["format"] = checkpoint.FORMAT + 1
+    forged.content["format"] = number
     forged.sign_content()
-    refused(["train", "--resume", str(victim)], capsys, f"has format {checkpoint.FORMAT + 1}")
+    before = {path: path.stat().st_mtime_ns for path in victim.rglob("*") if path.is_file()}
+    refused(["train", "--resume", str(victim)], capsys, words)
+    assert {path: path.stat().st_mtime_ns for path in victim.rglob("*") if path.is_file()} == before
 
 
 def header(claims: dict[str, Any], data: bytes = b"") -> bytes:
@@ -248,7 +257,7 @@ def test_what_holds_no_arrays_is_refused(what, data, victim, capsys):
     refused(["train", "--resume", str(victim)], capsys)
 
 
-WEIGHT = "engine/learning/state.learner.actor.0.weight"
+WEIGHT = "engine/trainer/state.actor.0.weight"
 
 
 @pytest.mark.parametrize("harm", ["shape", "dtype", "missing", "surplus", "empty"])
@@ -256,12 +265,12 @@ WEIGHT = "engine/learning/state.learner.actor.0.weight"
     "name",
     [
         WEIGHT,
-        "engine/learning/env_step",
+        "engine/trainer/env_step",
         "engine/collector/0/crew/ended",
         "engine/collector/0/acting/now",
         "engine/collector/0/lanes/obs",
         "engine/collector/0/lanes/copy/1/env.env.env.env.x",
-        "engine/evaluations/0/actor.0.weight",
+        "engine/evaluator/0/actor.0.weight",
     ],
     ids=lambda name: name.removeprefix("engine/"),
 )
@@ -322,7 +331,7 @@ def test_a_link_out_of_the_run_is_not_followed(pattern, victim, capsys):
     ],
 )
 def test_nothing_is_written_through_a_link_out_of_the_run(name, victim):
-    """It may be refused, and it may be replaced by a file."""
+    """The link may be refused, or replaced by a file."""
     step = newest(victim).step
     name = f"checkpoint/rows-{step:012}-{step // 30 * 30 + 30:012}.safetensors.part" if name == "rows" else name
     elsewhere = victim.parent / "elsewhere"

@@ -1,5 +1,6 @@
-"""The agent of a run that was killed, or has gone on since its agent was saved, is that of its checkpoint."""
+"""Loading an agent: the saved one, or the checkpoint's where that is newer, as after a kill."""
 
+import hashlib
 import json
 import shutil
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import teen
+from teen.cli import main as cli
 from teen.errors import UserError
 from teen.training.analyze import analyze
 
@@ -19,7 +21,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
-    """Two variants, each with its agent of step 60, and checkpoints of steps 40 and 60."""
+    """Return a run with two variants, each with its agent of step 60, and checkpoints of steps 40 and 60."""
     out = tmp_path_factory.mktemp("runs") / "sweep"
     teen.train("teen", n=3, epsilon=0.05, alpha=[0.2, 0], normalise_obs=True, out=out, **SMALL)
     return out
@@ -27,18 +29,18 @@ def sweep(tmp_path_factory):
 
 @pytest.fixture
 def run(sweep, tmp_path):
-    """A copy of one variant."""
+    """Return one variant of a copy of the sweep."""
     shutil.copytree(sweep, tmp_path / "sweep")
     return tmp_path / "sweep" / "alpha=0"
 
 
 def same(a, b):
-    jax.tree.map(np.testing.assert_array_equal, a.agents, b.agents)
+    jax.tree.map(np.testing.assert_array_equal, a.weights, b.weights)
     assert (a.config, a.seeds, a.step) == (b.config, b.seeds, b.step)
 
 
 def aged(run, step):
-    """The saved agent says that it is of another step."""
+    """Make the saved agent say that it is of another step."""
     card = json.loads((run / "agent" / "agent.json").read_text())
     (run / "agent" / "agent.json").write_text(json.dumps({**card, "step": step}))
 
@@ -47,12 +49,12 @@ def checkpoint_file(run, step, name="state.safetensors"):
     return run.parent / "checkpoint" / f"step-{step:012}" / name
 
 
-def test_each_variant_has_its_own_lanes_of_the_checkpoint(sweep, run):
+def test_each_variant_gets_its_lanes_of_the_checkpoint(sweep, run):
     for variant in ("alpha=0", "alpha=0.2"):
         shutil.rmtree(run.parent / variant / "agent")
         same(teen.load(run.parent / variant), teen.load(sweep / variant))
     alone, among = teen.load(run), teen.load(sweep / "alpha=0.2")
-    weights = [agent.agents.inner.members.actor[0].weight for agent in (alone, among)]
+    weights = [agent.weights.inner.members.actor[0].weight for agent in (alone, among)]
     assert not np.array_equal(*weights)
 
 
@@ -66,12 +68,12 @@ def test_a_single_variant_and_its_analysis(tmp_path):
 
 
 @pytest.mark.parametrize(("said", "expected"), [(20, 60), (60, 60), (80, 80)])
-def test_the_newer_of_the_two_is_taken(run, said, expected):
+def test_the_newer_of_the_two_is_loaded(run, said, expected):
     aged(run, said)
     assert teen.load(run).step == expected
 
 
-def test_a_damaged_checkpoint_is_passed_over(run):
+def test_a_damaged_checkpoint_is_skipped(run):
     checkpoint_file(run, 60).write_bytes(b"")
     aged(run, 50)
     assert teen.load(run).step == 50  # newer than the whole one of step 40
@@ -81,6 +83,20 @@ def test_a_damaged_checkpoint_is_passed_over(run):
     assert teen.load(run).step == 30
     shutil.rmtree(run / "agent")
     with pytest.raises(UserError, match=r"no checkpoint in .* is whole"):
+        teen.load(run)
+
+
+def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run):
+    for step in (40, 60):
+        manifest = checkpoint_file(run, step, "manifest.json")
+        content = {**json.loads(manifest.read_text())["content"], "format": 1}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}))
+    aged(run, 30)
+    assert teen.load(run).step == 30
+    assert cli.main(["eval", str(run), "--episodes", "1"]) == 0
+    shutil.rmtree(run / "agent")
+    with pytest.raises(UserError, match=r"has format 1, which teen 0\.1\.0 writes .* reads format 2"):
         teen.load(run)
 
 

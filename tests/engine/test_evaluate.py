@@ -1,11 +1,8 @@
-import threading
-import time
-
 import numpy as np
 import pytest
 
 from teen import envs
-from teen.engine.evaluate import Evaluations, _UnderWay, episode_seeds, rollout
+from teen.engine.evaluate import episode_seeds, rollout
 from teen.errors import CopyFault, EnvironmentFault
 
 
@@ -73,22 +70,3 @@ def test_envpool_that_cannot_start_is_a_named_fault(monkeypatch):
     monkeypatch.setattr(envpool, "make", broken)
     with pytest.raises(EnvironmentFault, match=r"Hopper-v4 failed .* step 0: reset raised ParseXML: empty file"):
         envs.Lanes(envs.make("Hopper-v4", 1, "envpool"), [0])
-
-
-def test_an_evaluation_that_hangs_is_named_and_left_behind():
-    class Hanging:
-        name = "Stuck-v0"
-
-        def __len__(self):
-            return 6
-
-        def busy(self):
-            return 4, time.monotonic() - 100  # copy 4 of 6: lane 1 of 2
-
-    release = threading.Event()
-    evaluations = Evaluations(None, Hanging(), [5, 77], 3, timeout=60)
-    evaluations._under_way = _UnderWay(30, lambda: release.wait(60) and [])
-    with pytest.raises(EnvironmentFault, match=r"Stuck-v0 failed in lane 1, seed 77, in an evaluation: did not return"):
-        list(evaluations.finished())
-    assert list(evaluations.finished(lambda: True)) == []
-    release.set()

@@ -4,22 +4,26 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from teen import envs, nets
+from teen import envs, nets, settings
 from teen.algos import td3, teen
-from teen.engine import loop as engine
-from teen.engine import replay
-from teen.engine.evaluate import Diagnosis
+from teen.engine import acting, background, replay
+from teen.engine.background import Diagnoser
+from teen.engine.log import Log
+from teen.engine.loop import Loop
+from teen.engine.plan import Plan
 from teen.engine.program import program
+from teen.errors import EnvironmentFault
 from teen.spec import Clock
-from tests.support import compiled
 
-PLAN = engine.Plan(
+PLAN = Plan(
     steps=60,
     warmup=20,
     batch=16,
@@ -29,15 +33,15 @@ PLAN = engine.Plan(
     eval_every=30,
     eval_episodes=2,
     members_every=60,
+    checkpoint_every=0,
     sync=7,
 )
 TEEN = teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, critics=1))
 
 
-class Listener:
+class Listener(Log):
     def __init__(self):
-        self.metrics, self.episodes, self.steps, self.quarantine, self.lines = {}, {}, [], {}, []
-        self.diagnoses = {}
+        self.metrics, self.episodes, self.steps, self.quarantine, self.diagnoses = {}, {}, [], {}, {}
 
     def stepped(self, step):
         self.steps.append(step)
@@ -54,24 +58,18 @@ class Listener:
     def quarantined(self, lane, step, quantity):
         self.quarantine[lane] = step, quantity
 
-    def begun_again(self, lines):
-        self.lines = lines
-
 
 def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, should_stop=lambda: False, crews=None):
-    algo = teen.make(cfg)
-    hypers = [teen.hyper(cfg) for _ in seeds]
-    stacked = jax.tree.map(lambda *x: jnp.stack(x), *hypers)
-    if alphas is not None:
-        stacked = stacked._replace(alpha=jnp.array(alphas))
+    configs = [settings.replace(cfg, {"alpha": alpha}) for alpha in alphas or [cfg.alpha] * len(seeds)]
     training = [envs.make(env, count) for count in crews or [len(seeds)]]
     evaluation = envs.make(env, len(seeds) * 3)
     listener = Listener()
-    learner, step, fault = engine.train(algo, plan, seeds, stacked, training, evaluation, listener, should_stop)
+    lanes = settings.stacked(configs)
+    train, step, fault = Loop(teen.ALGORITHM, plan, seeds, lanes, training, evaluation, listener, should_stop).run()
     assert fault is None
-    layout = replay.Layout(evaluation.spec, algo.extras)
-    rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in learner.buffer]
-    return learner, rows, listener
+    layout = replay.Layout(evaluation.spec, teen.ALGORITHM.extras(cfg))
+    rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in train.buffer]
+    return train, rows, listener
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +94,17 @@ def test_stored_rows_are_the_true_transitions(counter):
 
 def test_a_time_limit_bootstraps_and_a_termination_does_not(counter):
     """The two stored last steps of an episode, put through the update's own target with Q' = 10."""
-    learner, rows, _ = counter
-    state = jax.tree.map(lambda leaf: leaf[0], learner.state)
+    train, rows, _ = counter
+    state = jax.tree.map(lambda leaf: leaf[0], train.state)
     flat = jax.tree.map(jnp.zeros_like, state.members.target_critics)
     constant = (*flat[:-1], flat[-1]._replace(bias=jnp.full_like(flat[-1].bias, 10.0)))
     state = state._replace(members=state.members._replace(target_critics=constant))
-    parts, _ = compiled(teen.parts(TEEN))
+    update = jax.jit(partial(teen.update, TEEN))
     for index, target in ((2, 3.0), (7, 5 + 0.99 * 10)):  # terminated after 3 steps; time limit after 5
         batch = jax.tree.map(lambda leaf: leaf[index : index + 1], rows[0])  # noqa: B023
-        noise = parts.draw(jax.random.key(0), 1, replay.Spec(2, 2))
+        noise = teen.draw(TEEN, jax.random.key(0), 1, replay.Spec(2, 2))
         clock = Clock(jnp.array(1), jnp.array(1), jnp.array(0), jnp.array(True))
-        _, losses = parts.fit(state, batch, clock, noise)
+        _, losses = update(state, batch, clock, noise)
         assert losses["target"] == pytest.approx(target)
 
 
@@ -126,9 +124,9 @@ def test_warm_up_is_nobodys_and_a_member_acts_for_whole_episodes(counter):
 
 
 def test_warm_up_actions_are_uniform_and_nothing_is_learnt(counter):
-    plan = PLAN._replace(steps=400, warmup=400, eval_every=400)
-    learner, rows, listener = run([0], plan=plan)
-    assert int(learner.gradient_step) == 0
+    plan = replace(PLAN, steps=400, warmup=400, eval_every=400)
+    train, rows, listener = run([0], plan=plan)
+    assert int(train.gradient_step) == 0
     assert listener.metrics == {}
     action = np.array(rows[0].action)
     assert np.abs(action).max() <= 1
@@ -179,28 +177,29 @@ def test_a_lane_alone_equals_the_lane_among_ten():
 def test_variants_are_lanes_with_numbers_of_their_own():
     """Lanes (alpha 0, seed 3) and (alpha 50, seed 3) start alike and part once actors are regularised."""
     env, cfg = "tests.toys:PointMass-v0", teen.Config(n=3, epsilon=0.001, member=TEEN.member)
-    learner, rows, _ = run([3, 3], env, cfg=cfg, alphas=[0.0, 50.0])
+    train, rows, _ = run([3, 3], env, cfg=cfg, alphas=[0.0, 50.0])
     _, plain, _ = run([3], env, cfg=cfg, alphas=[0.0])
     np.testing.assert_array_equal(rows[0].obs[: PLAN.warmup + 1], rows[1].obs[: PLAN.warmup + 1])
     np.testing.assert_allclose(rows[0].action, plain[0].action, atol=1e-4)
-    actor = learner.state.members.actor[0].weight
+    actor = train.state.members.actor[0].weight
     assert float(jnp.abs(actor[0] - actor[1]).max()) > 1e-4
 
 
 def test_training_stops_when_asked():
     count = iter(range(1000))
-    learner, _, listener = run([7, 9], should_stop=lambda: next(count) >= 7)
-    assert int(learner.env_step) == 35
+    train, _, listener = run([7, 9], should_stop=lambda: next(count) >= 7)
+    assert int(train.env_step) == 35
     assert listener.steps[-1] == 35
 
 
 def test_every_program_is_compiled_once(counter):
-    algo = teen.make(TEEN)
-    functions = program(algo, replay.Layout(replay.Spec(2, 2), algo.extras), PLAN.batch, 1, PLAN.precision)
+    layout = replay.Layout(replay.Spec(2, 2), teen.ALGORITHM.extras(TEEN))
+    functions = program(teen.ALGORITHM, layout, PLAN.batch, PLAN.utd, PLAN.precision)
     sizes = {
         name: getattr(functions, name)._cache_size() for name in ("store", "learn", "probe", "flat_actor", "draw_act")
     }
     run([7, 9])
+    run([7, 9], alphas=[0.0, 0.5])  # numbers are arguments of the same program
     assert sizes == {name: getattr(functions, name)._cache_size() for name in sizes}
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
 
@@ -208,31 +207,31 @@ def test_every_program_is_compiled_once(counter):
 @pytest.mark.parametrize(("sync", "age"), [(1, 0), (7, 5)], ids=["strictly in turn", "in chunks of 5"])
 def test_how_old_the_acting_weights_are(sync, age):
     """The noiseless action of step 50 is that of the learner as it was `age` steps before."""
-    plan, cfg = PLAN._replace(sync=sync), teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, noise=0.0))
-    chunk = plan.chunk
+    plan, cfg = replace(PLAN, sync=sync), teen.Config(n=3, epsilon=0.05, member=td3.Config(width=8, noise=0.0))
+    chunk = plan.chunk()
 
     def until(step):
         count = iter(range(1000))
         return run([4], "tests.toys:PointMass-v0", plan, cfg, should_stop=lambda: next(count) * chunk >= step)
 
     _, rows, _ = until(60)
-    learner, _, _ = until(50 - age)
-    agent = teen.make(cfg).agent(jax.tree.map(lambda leaf: leaf[0], learner.state))
-    weights = teen.make(cfg).actor(agent, rows[0].extras["z"][50, 0].astype(int))
-    by_hand = np.tanh(nets.mlp(weights.actor, rows[0].obs[50:51]))
+    train, _, _ = until(50 - age)
+    weights = teen.weights(cfg, jax.tree.map(lambda leaf: leaf[0], train.state))
+    actor = teen.ALGORITHM.actor(cfg, weights, rows[0].extras["z"][50, 0].astype(int))
+    by_hand = np.tanh(nets.mlp(actor, rows[0].obs[50:51]))
     np.testing.assert_allclose(rows[0].action[50], by_hand[0], rtol=1e-5)
     assert not np.allclose(rows[0].action[50], rows[0].action[49])
 
 
 SECOND_DEVICE = """
 import sys, jax
-from teen import acting
+from teen.engine import acting
 jax.config.update("jax_default_device", jax.devices("cpu")[1])
-from tests.test_engine import run
+from tests.engine.test_loop import run
 acting.FETCHED_BYTES = int(sys.argv[1])
-learner, rows, listener = run([7, 9])
-assert learner.buffer.device == jax.devices("cpu")[1]
-print(listener.episodes[60][1][0].score, float(learner.state.members.actor[0].weight.sum()))
+train, rows, listener = run([7, 9])
+assert train.buffer.device == jax.devices("cpu")[1]
+print(listener.episodes[60][1][0].score, float(train.state.members.actor[0].weight.sum()))
 """
 
 
@@ -262,8 +261,6 @@ def test_crews_that_take_turns_change_nothing():
 
 
 def test_a_fault_in_a_crew_names_the_programs_lane():
-    from teen.errors import EnvironmentFault
-
     lanes = [envs.Lanes(envs.make("tests.toys:Faulty-raises-v0", 1), [seed], first=i) for i, seed in enumerate((2, 3))]
     for _ in range(24):
         for crew in lanes:
@@ -273,12 +270,12 @@ def test_a_fault_in_a_crew_names_the_programs_lane():
 
 
 def test_a_replay_in_host_memory_trains_alike(counter):
-    learner, _, listener = run([7, 9], plan=PLAN._replace(replay="host", utd=2))
-    expected, _, expected_log = run([7, 9], plan=PLAN._replace(utd=2))
-    assert learner.buffer.size == 0
-    assert int(learner.gradient_step) == int(expected.gradient_step) == 80
-    assert int(learner.env_step) == 60
-    for a, b in zip(jax.tree.leaves(learner.state), jax.tree.leaves(expected.state), strict=True):
+    train, _, listener = run([7, 9], plan=replace(PLAN, replay="host", utd=2))
+    expected, _, expected_log = run([7, 9], plan=replace(PLAN, utd=2))
+    assert train.buffer.size == 0
+    assert int(train.gradient_step) == int(expected.gradient_step) == 80
+    assert int(train.env_step) == 60
+    for a, b in zip(jax.tree.leaves(train.state), jax.tree.leaves(expected.state), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
     for name, values in expected_log.metrics[60].items():
         np.testing.assert_allclose(listener.metrics[60][name], values, rtol=1e-3, atol=1e-5, err_msg=name)
@@ -292,15 +289,14 @@ def test_nothing_is_compiled_once_training_is_under_way():
     )
     before = {}
 
-    class Counting(Listener):
+    class Counting(Log):
         def stepped(self, step):
             before[step] = len(compiled)
 
-    listener, algo = Counting(), teen.make(teen.Config(n=3, member=td3.Config(width=9, critics=1)))
-    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[teen.hyper(TEEN)] * 2)
-    plan = PLAN._replace(steps=240, members_every=30)
+    lanes = settings.stacked([teen.Config(n=3, member=td3.Config(width=9, critics=1))] * 2)
+    plan = replace(PLAN, steps=240, members_every=30)
     pools = [envs.make("tests.toys:Counter-v0", 2)], envs.make("tests.toys:Counter-v0", 6)
-    engine.train(algo, plan, [7, 9], hypers, *pools, listener)
+    Loop(teen.ALGORITHM, plan, [7, 9], lanes, *pools, Counting()).run()
     jax.monitoring.clear_event_listeners()
     assert before[60] > 5
     assert before[240] == before[90]
@@ -308,15 +304,13 @@ def test_nothing_is_compiled_once_training_is_under_way():
 
 def test_evaluation_does_not_stop_training(monkeypatch):
     """The evaluation of step 30 ends only after step 55 has been trained: were it waited for, it never would."""
-    from teen.engine import evaluate
+    passed, original = threading.Event(), background.evaluate
 
-    passed, original = threading.Event(), evaluate.evaluate
-
-    def late(algo, agents, pool, seeds, step, *rest, **options):
+    def late(algo, config, weights, pool, seeds, step, *rest, **options):
         assert step > 30 or passed.wait(60), "training waited for the evaluation"
-        return original(algo, agents, pool, seeds, step, *rest, **options)
+        return original(algo, config, weights, pool, seeds, step, *rest, **options)
 
-    monkeypatch.setattr(evaluate, "evaluate", late)
+    monkeypatch.setattr(background, "evaluate", late)
     monkeypatch.setattr(Listener, "stepped", lambda self, step: passed.set() if step == 55 else None)
     _, _, listener = run([7, 9])
     assert list(listener.episodes) == [30, 60]
@@ -329,12 +323,12 @@ def test_precision_keeps_its_promise(precision):
     """On a CPU, tf32 is float32 to the bit. bf16 rounds what is multiplied, 8 bits: weights stay within a few per cent
     of the distance that they have moved."""
     env = "tests.toys:PointMass-v0"
-    start, _, _ = run([7], env, PLAN._replace(steps=20, eval_every=20))
+    start, _, _ = run([7], env, replace(PLAN, steps=20, eval_every=20))
     exact, _, _ = run([7], env)
-    other, _, _ = run([7], env, PLAN._replace(precision=precision))
+    other, _, _ = run([7], env, replace(PLAN, precision=precision))
 
-    def weights(learner):
-        members = learner.state.members
+    def weights(train):
+        members = train.state.members
         return np.concatenate([np.ravel(x) for x in jax.tree.leaves((members.actor, members.critics))])
 
     off = np.linalg.norm(weights(other) - weights(exact)) / np.linalg.norm(weights(exact) - weights(start))
@@ -346,30 +340,27 @@ def test_precision_keeps_its_promise(precision):
 
 def test_the_learner_is_not_asked_for_weights_during_the_warm_up(monkeypatch):
     """Episodes of three steps would ask it in every chunk, and wait for the answer."""
-    from teen.engine import acting
-
     asked = []
-    original = acting.Fetched.ask
-    monkeypatch.setattr(acting.Fetched, "ask", lambda self, *args: asked.append(1) or original(self, *args))
-    run([7, 9], plan=PLAN._replace(steps=400, warmup=400, eval_every=400))
+    original = acting.OnHost.ask
+    monkeypatch.setattr(acting.OnHost, "ask", lambda self, *args: asked.append(1) or original(self, *args))
+    run([7, 9], plan=replace(PLAN, steps=400, warmup=400, eval_every=400))
     assert len(asked) == 1
 
 
 def test_diagnoses_come_when_planned_beside_evaluations_and_without():
-    """Every 20 steps and at the end; evaluations every 30 steps. Each sees the agents of its own step."""
+    """Every 20 steps and at the end; evaluations every 30 steps. Each sees the weights of its own step."""
     seen = []
 
-    def measure(agents, pool, seeds, step, lanes, wanted):
+    def diagnose(config, weights, pool, seeds, step, lanes, wanted):
         assert wanted()
-        seen.append((step, len(jax.tree.leaves(agents)[0]), list(lanes)))
+        assert config.alpha.shape == (2,)
+        seen.append((step, len(jax.tree.leaves(weights)[0]), list(lanes)))
         return [[("steps", float(step))] for _ in seeds]
 
-    algo = teen.make(TEEN)
-    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[teen.hyper(TEEN)] * 2)
     pools = [envs.make("tests.toys:Counter-v0", 2)], envs.make("tests.toys:Counter-v0", 6)
-    listener, plan = Listener(), PLAN._replace(diagnose_every=20)
-    diagnosis = Diagnosis(envs.make("tests.toys:Counter-v0", 2), measure)
-    engine.train(algo, plan, [7, 9], hypers, *pools, listener, diagnosis=diagnosis)
+    listener, plan = Listener(), replace(PLAN, diagnose_every=20)
+    diagnoser = Diagnoser(envs.make("tests.toys:Counter-v0", 2), diagnose)
+    Loop(teen.ALGORITHM, plan, [7, 9], settings.stacked([TEEN] * 2), *pools, listener, diagnoser=diagnoser).run()
     assert seen == [(step, 2, [0, 1]) for step in (20, 40, 60)]
     assert listener.diagnoses == {step: [[("steps", step)]] * 2 for step in (20, 40, 60)}
     assert list(listener.episodes) == [30, 60]

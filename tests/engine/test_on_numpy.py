@@ -1,40 +1,48 @@
 """Acting by NumPy is acting."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from teen import algos
-from teen.algos.normalise import normalise
+from teen import algos, settings
+from teen.engine.acting import arrays
 from teen.engine.on_numpy import numpy_version
 from tests.support import SPEC
 
 SYSTEMS = [("td3", None), ("sac", None), ("redq", None), ("rnd", None), ("teen", None), ("teen", "sac")]
 
 
-def acting(algo, hyper, lanes):
-    """Weights, memo, observations and noise of some lanes."""
-    keys = jax.random.split(jax.random.key(1), lanes)
-    states = jax.vmap(lambda key: algo.init(key, SPEC, hyper))(keys)
-    memo = jax.vmap(algo.begin)(keys)
-    weights = jax.vmap(lambda state, m: algo.actor(algo.agent(state), m))(states, memo)
-    noise = jax.vmap(lambda key: algo.draw_act(key, SPEC))(keys)
+def acting(algo, cfg, lanes):
+    """Config, acting weights, memo, observations and noise of some lanes."""
+
+    def begin(cfg, key):
+        memo = algo.begin(cfg, key)
+        weights = algo.weights(cfg, algo.init(cfg, key, SPEC))
+        return algo.actor(cfg, weights, memo), memo, algo.draw_act(cfg, key, SPEC)
+
+    config = settings.stacked([cfg] * lanes)
+    actors, memo, noise = jax.jit(jax.vmap(begin))(config, jax.random.split(jax.random.key(1), lanes))
     obs = np.random.default_rng(0).normal(size=(lanes, SPEC.obs)).astype(np.float32)
-    return (*jax.tree.map(np.asarray, (weights, memo)), obs, jax.tree.map(np.asarray, noise))
+    return arrays((config, actors, memo, obs, noise))
+
+
+def in_numpy(algo, config, *example):
+    """As the engine does it: the numbers of the config are constants of the function."""
+    return numpy_version(partial(jax.vmap(algo.act), config), *example)
 
 
 @pytest.mark.parametrize("normalised", [False, True], ids=["plain", "normalised"])
 @pytest.mark.parametrize(("name", "base"), SYSTEMS)
 def test_every_algorithm_acts_alike_in_numpy(name, base, normalised):
-    module, cfg = algos.find(name), algos.default_config(name, base)
-    algo = algos.build(name, cfg, False)
-    algo = normalise(algo) if normalised else algo
-    example = acting(algo, module.hyper(cfg), 3)
-    in_numpy = numpy_version(jax.vmap(algo.act), *example)
-    assert in_numpy is not None
-    action, extras = in_numpy(*example)
-    expected, expected_extras = jax.jit(jax.vmap(algo.act))(*example)
+    algo = algos.find(name, normalised)
+    config, *example = acting(algo, algos.default_config(name, base), 3)
+    act = in_numpy(algo, config, *example)
+    assert act is not None
+    action, extras = act(*example)
+    expected, expected_extras = jax.jit(jax.vmap(algo.act))(config, *example)
     assert isinstance(action, np.ndarray)
     assert action.dtype == np.float32
     np.testing.assert_allclose(action, expected, atol=1e-6)
@@ -45,12 +53,11 @@ def test_every_algorithm_acts_alike_in_numpy(name, base, normalised):
 
 
 def test_a_lane_acts_the_same_whatever_its_neighbours():
-    module = algos.find("teen")
-    algo = module.make(module.Config())
-    example = acting(algo, module.hyper(module.Config()), 5)
-    together, _ = numpy_version(jax.vmap(algo.act), *example)(*example)
+    algo = algos.find("teen")
+    example = acting(algo, algo.Config(), 5)
+    together, _ = in_numpy(algo, *example)(*example[1:])
     one = jax.tree.map(lambda x: x[2:3], example)
-    alone, _ = numpy_version(jax.vmap(algo.act), *one)(*one)
+    alone, _ = in_numpy(algo, *one)(*one[1:])
     np.testing.assert_array_equal(alone[0], together[2])
 
 
@@ -69,6 +76,5 @@ def test_small_functions_by_hand():
 
 def test_what_is_not_known_is_left_to_the_compiler():
     assert numpy_version(lambda x: jnp.sort(x), np.ones(3, np.float32)) is None
-    module = algos.find("sunrise")
-    algo = module.make(module.Config(n=2))
-    assert numpy_version(jax.vmap(algo.act), *acting(algo, module.hyper(module.Config(n=2)), 2)) is None
+    algo = algos.find("sunrise")
+    assert in_numpy(algo, *acting(algo, algo.Config(n=2), 2)) is None

@@ -36,7 +36,7 @@ def actions_for(size: int, steps: int = STEPS) -> np.ndarray:
 @pytest.mark.parametrize("task", MUJOCO)
 @pytest.mark.parametrize("version", ["v4", "v5"])
 def test_gymnasium_steps_as_by_hand(task, version):
-    """300 steps from the same seed, through every end of an episode on the way."""
+    """300 steps from the same seed, across the ends of episodes."""
     name = f"{task}-{version}"
     with envs.gym.quiet_mujoco():
         by_hand = gymnasium.make(name)
@@ -56,7 +56,7 @@ def test_gymnasium_steps_as_by_hand(task, version):
 
 @pytest.mark.parametrize("task", SUITE)
 def test_the_suite_steps_as_by_hand_in_its_own_layout(task):
-    """The gymnasium backend is put into the state of a suite environment, and both get the same actions."""
+    """The gymnasium backend and a suite environment get the same seed and the same actions."""
     domain, name = task.split("-")
     by_hand = suite.load(domain, name, task_kwargs={"random": 5})
     lanes = Lanes(envs.make(f"dm_control/{task}", 1, "gymnasium"), [5])
@@ -92,18 +92,18 @@ def test_shapes_bounds_and_time_limit(name, backend):
 
 
 def random_episodes(name: str, backend: str, episodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns and lengths under uniform random actions."""
+    """Return the scores and lengths of episodes with uniform random actions."""
     copies = envs.make(name, episodes, backend)
     copies.reset(range(episodes), range(100, 100 + episodes))
     rng = np.random.default_rng(7)
-    scores, lengths, going = np.zeros(episodes), np.zeros(episodes), np.arange(episodes)
+    scores, lengths, running = np.zeros(episodes), np.zeros(episodes), np.arange(episodes)
     for _ in range(1000):
         actions = rng.uniform(-1, 1, (episodes, copies.spec.action))
-        _, reward, terminated, truncated = envs.step(copies, going.tolist(), actions[going])
-        scores[going] += reward
-        lengths[going] += 1
-        going = going[~(terminated | truncated)]
-        if not going.size:
+        _, reward, terminated, truncated = envs.step(copies, running.tolist(), actions[running])
+        scores[running] += reward
+        lengths[running] += 1
+        running = running[~(terminated | truncated)]
+        if not running.size:
             break
     copies.close()
     return scores, lengths
@@ -111,13 +111,13 @@ def random_episodes(name: str, backend: str, episodes: int) -> tuple[np.ndarray,
 
 @pytest.mark.parametrize("name", SIZES)
 def test_both_backends_give_the_same_task_statistically(name):
-    """EnvPool cannot be put into a state: 50 random episodes of each are compared instead, means within four
-    standard errors and spreads within a factor."""
+    """EnvPool's state cannot be set, so 50 random episodes of each backend are compared: means within four standard
+    errors, standard deviations within a factor of two."""
     (scores, lengths), (pool_scores, pool_lengths) = (random_episodes(name, b, 50) for b in BACKENDS)
     for ours, theirs in ((scores, pool_scores), (lengths, pool_lengths)):
         error = np.sqrt((ours.var() + theirs.var()) / 50)
         assert abs(ours.mean() - theirs.mean()) <= 4 * error + 1e-6
-        # random play hardly ever scores on finger-spin: a few lucky episodes decide its spread
+        # random actions hardly ever score on finger-spin: a few lucky episodes decide its standard deviation
         rare = 5.0 if name == "dm_control/finger-spin" else 1e-3  # of at most 1,000
         assert theirs.std() <= 2 * ours.std() + rare
         assert ours.std() <= 2 * theirs.std() + rare
@@ -153,7 +153,7 @@ def test_the_contact_numbers_of_ant_v3_are_zero():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_same_step_in_both_backends(backend):
-    """Hopper falls within some dozen random steps: the last observation is the fallen one, the next a fresh start."""
+    """Hopper falls after some dozen random steps: the last observation is that of the fall, the next a new start."""
     lanes = Lanes(envs.make("Hopper-v4", 3, backend), [1, 2, 3])
     rng = np.random.default_rng(0)
     ends = 0
@@ -217,8 +217,8 @@ def test_reward_scale_is_for_training_alone():
     assert scaled.step(action).reward[0] == pytest.approx(100 * plain.step(action).reward[0])
 
 
-def without(monkeypatch, message: str) -> None:
-    """As if EnvPool could not be imported."""
+def hide_envpool(monkeypatch, message: str) -> None:
+    """Make imports of EnvPool fail with this message."""
     pool.unavailable.cache_clear()
     for module in [m for m in sys.modules if m == "envpool" or m.startswith("envpool.")]:
         monkeypatch.delitem(sys.modules, module)
@@ -245,7 +245,7 @@ def fresh_check():
     ],
 )
 def test_without_envpool_the_message_says_what_to_install(message, advice, monkeypatch, fresh_check):
-    without(monkeypatch, message)
+    hide_envpool(monkeypatch, message)
     with pytest.raises(UserError, match="--backend envpool cannot be used") as error:
         envs.make("HalfCheetah-v4", 1, "envpool")
     assert advice in str(error.value)

@@ -1,4 +1,4 @@
-"""An environment that fails ends the run with an error that names it, and keeps what was logged."""
+"""An environment that fails ends the run with an error that names it, and the logs are kept."""
 
 import csv
 
@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import teen
+from teen import envs
 from teen.cli import main as cli
 from teen.disk import checkpoint
+from teen.errors import EnvironmentFault
 from tests.toys import FAULTS
 
 SMALL = (
@@ -29,7 +31,7 @@ def test_a_fault_names_environment_lane_seed_and_step(how, tmp_path, capsys):
     """The copy of seed 3, lane 1, fails at its 25th step."""
     out = tmp_path / "run"
     env = f"tests.toys:Faulty-{how}-v0"
-    # evaluation seeds are drawn: an evaluation episode lasts 10 steps, so its copies have not reached the 25th
+    # evaluation copies may get odd seeds too, but an evaluation episode ends after 10 steps, before the 25th
     arguments = ["train", "--env", env, "--seeds", "2,3", *SMALL.split(), "--env-timeout", "2", "--out", str(out)]
     assert cli.main(arguments) == 3
     error = capsys.readouterr().err.splitlines()[-1]
@@ -44,13 +46,10 @@ def test_a_fault_names_environment_lane_seed_and_step(how, tmp_path, capsys):
     assert (out / "train.csv").exists()
     agent = teen.load(out)
     assert agent.step == 20
-    assert all(np.isfinite(leaf).all() for leaf in agent.agents.members.actor[0])
+    assert all(np.isfinite(leaf).all() for leaf in agent.weights.members.actor[0])
 
 
 def test_a_nan_never_reaches_the_replay():
-    from teen import envs
-    from teen.errors import EnvironmentFault
-
     lanes = envs.Lanes(envs.make("tests.toys:Faulty-nan-obs-v0", 2), [2, 3])
     for _ in range(24):
         assert np.isfinite(lanes.step(np.zeros((2, 1))).next_obs).all()

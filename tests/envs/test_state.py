@@ -1,4 +1,4 @@
-"""An environment's state, saved in the middle of an episode and restored into another one, bit for bit."""
+"""A state saved in the middle of an episode and restored into another environment goes on bit for bit."""
 
 import json
 import subprocess
@@ -11,7 +11,8 @@ import safetensors.numpy
 from gymnasium.wrappers import TimeLimit
 
 from teen.envs.gym import make_one
-from teen.envs.state import EnvState, UnknownState, capture, restore
+from teen.envs.state import UnknownState, capture, restore
+from tests.envs.states import assert_go_on_alike, assert_same_state, outcome, running, through_files
 from tests.toys import PointMass
 
 GYMNASIUM = (
@@ -27,52 +28,10 @@ SUITE = (
 TASKS = (*GYMNASIUM, *(f"dm_control/{task}" for task in SUITE))
 
 
-def running(env, seed, steps):
-    """The environment after so many random steps; episodes that end meanwhile are followed by others."""
-    env.reset(seed=seed)
-    env.action_space.seed(seed)
-    for _ in range(steps):
-        *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        if terminated or truncated:
-            env.reset()
-    return env
-
-
-def filed(state):
-    """A state that has been through a file's formats."""
-    return EnvState(safetensors.numpy.load(safetensors.numpy.save(state.arrays)), json.loads(json.dumps(state.facts)))
-
-
-def bits(obs):
-    return [part.tobytes() for part in obs.values()] if isinstance(obs, dict) else np.asarray(obs).tobytes()
-
-
-def outcome(env, action):
-    obs, reward, terminated, truncated, _ = env.step(action)
-    return bits(obs), np.float64(reward).tobytes(), bool(terminated), bool(truncated)
-
-
-def assert_go_on_alike(one, other, steps=60):
-    one.action_space.seed(0)
-    for i in range(steps):
-        action = one.action_space.sample()
-        expected = outcome(one, action)
-        assert outcome(other, action) == expected, f"step {i} after the restore"
-        if expected[2] or expected[3] or i == steps // 2:
-            assert bits(one.reset()[0]) == bits(other.reset()[0]), f"reset after step {i}"
-
-
-def assert_same_state(one, other):
-    assert one.facts == other.facts
-    assert {path: array.tobytes() for path, array in one.arrays.items()} == {
-        path: array.tobytes() for path, array in other.arrays.items()
-    }
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_a_restored_environment_goes_on_bit_for_bit(task):
     original, restored = running(make_one(task), 5, 32), running(make_one(task), 99, 4)
-    state = filed(capture(original))
+    state = through_files(capture(original))
     restore(restored, state)
     assert_same_state(capture(restored), state)
     assert_go_on_alike(original, restored)
@@ -84,9 +43,9 @@ def test_a_restored_environment_goes_on_bit_for_bit(task):
     "task", ["Ant-v5", "MountainCarContinuous-v0", "tests.toys:Composite-v0", "dm_control/reacher-easy"]
 )
 def test_the_other_environment_need_only_be_reset(task, steps):
-    """Not even arrays that change their precision, or attributes that appear, at the first step matter."""
+    """It need not have stepped, though the first step changes the precision of arrays and adds attributes."""
     original, restored = running(make_one(task), 5, steps), running(make_one(task), 99, 0)
-    restore(restored, filed(capture(original)))
+    restore(restored, through_files(capture(original)))
     assert_go_on_alike(original, restored, 20)
 
 
@@ -94,9 +53,9 @@ def test_the_other_environment_need_only_be_reset(task, steps):
 def test_saving_changes_nothing(task):
     original, twin = running(make_one(task), 5, 32), running(make_one(task), 5, 32)
     state = capture(original)
-    before = filed(state)
+    before = through_files(state)
     assert_go_on_alike(original, twin)
-    assert_same_state(state, before)  # nor does what follows change the state
+    assert_same_state(state, before)  # later steps do not change the state either
 
 
 def test_another_process_goes_on_alike(tmp_path):
@@ -108,9 +67,12 @@ def test_another_process_goes_on_alike(tmp_path):
     program = f"""
 import json, safetensors.numpy, warnings
 warnings.simplefilter("ignore")
-from tests.envs.test_state import *
+from teen.envs.gym import make_one
+from teen.envs.state import restore
+from teen.snapshot import Snapshot
+from tests.envs.states import outcome, running
 env = running(make_one({task!r}), 99, 0)
-restore(env, EnvState(safetensors.numpy.load_file("arrays"), json.load(open("facts"))))
+restore(env, Snapshot(safetensors.numpy.load_file("arrays"), json.load(open("facts"))))
 env.action_space.seed(0)
 print([outcome(env, env.action_space.sample()) for _ in range(10)])
 """
@@ -123,7 +85,7 @@ print([outcome(env, env.action_space.sample()) for _ in range(10)])
 
 
 class Diary(PointMass):
-    """Keeps plain things of many kinds, and draws from three generators, two of which are one."""
+    """Keeps plain values of many kinds, and draws from three generators, two of which are the same object."""
 
     default = 1.5
 
@@ -153,7 +115,7 @@ def make_diary():
 
 def test_plain_values_of_all_kinds_are_saved():
     original, restored = running(make_diary(), 5, 7), running(make_diary(), 99, 0)
-    restore(restored, filed(capture(original)))
+    restore(restored, through_files(capture(original)))
     new, old = restored.unwrapped, original.unwrapped
     assert new.words["seen"][3][:2] == old.words["seen"][3][:2]
     assert [type(item) for item in new.words["seen"][3]] == [float, np.float32, np.ndarray]
@@ -212,8 +174,8 @@ def test_what_cannot_be_saved_is_named(make, what):
     assert "\n" not in str(raised.value)
 
 
-class Frugal(Keeper):
-    """Keeps an object of its own, and says what there is to save of it."""
+class SelfSaving(Keeper):
+    """Keeps an object that cannot be saved, and saves itself."""
 
     def step(self, action):
         obs, reward, *rest = super().step(action)
@@ -228,8 +190,8 @@ class Frugal(Keeper):
 
 
 def test_an_environment_can_save_itself():
-    original, restored = running(TimeLimit(Frugal(), 40), 5, 32), running(TimeLimit(Frugal(), 40), 99, 0)
-    state = filed(capture(original))
+    original, restored = running(TimeLimit(SelfSaving(), 40), 5, 32), running(TimeLimit(SelfSaving(), 40), 99, 0)
+    state = through_files(capture(original))
     assert set(state.facts) == {
         *("env", "env._max_episode_steps", "env._elapsed_steps"),
         *("env.env", "env.env.save_state()", "env.env._np_random"),
@@ -242,104 +204,10 @@ def test_an_environment_can_save_itself():
         restore(restored, state)
 
 
-X = "env.env.env.env.x"
-RANDOM = "env.env.env.env._np_random"
-DAMAGE = {
-    "an array is missing": lambda arrays, facts: arrays.pop(X),
-    "a fact is missing": lambda arrays, facts: facts.pop("env._elapsed_steps"),
-    "the generator is missing": lambda arrays, facts: facts.pop(RANDOM),
-    "an array is left over": lambda arrays, facts: arrays.update({"env.surplus": np.zeros(1)}),
-    "a fact is left over": lambda arrays, facts: facts.update({"env.no.such.path": 1}),
-    "an array of another shape": lambda arrays, facts: arrays.update({X: np.zeros(2)}),
-    "an array of another kind": lambda arrays, facts: arrays.update({X: np.zeros(1, int)}),
-    "an array of objects": lambda arrays, facts: arrays.update({X: np.array([print])}),
-    "a string for an array": lambda arrays, facts: facts.update({X: "zero"}),
-    "nothing for an array": lambda arrays, facts: facts.update({X: None}),
-    "a list for a number": lambda arrays, facts: facts.update({"env._elapsed_steps": {"list": [1]}}),
-    "an unknown form": lambda arrays, facts: facts.update({"env._elapsed_steps": {"eval": "1"}}),
-    "another class": lambda arrays, facts: facts.update({"env.env.env.env": "tests.toys.Counter"}),
-    "a class is missing": lambda arrays, facts: facts.pop("env"),
-    "two forms": lambda arrays, facts: facts.update({"env._elapsed_steps": {"list": [], "tuple": []}}),
-    "a bare list": lambda arrays, facts: facts.update({"env._elapsed_steps": [1]}),
-    "a method": lambda arrays, facts: facts.update({"env.env.env.env.step": 1}),
-    "a property": lambda arrays, facts: facts.update({"env.np_random": 1}),
-    "the class": lambda arrays, facts: facts.update({"env.__class__": "Robot"}),
-    "the dict": lambda arrays, facts: facts.update({"env.__dict__": {"dict": {}}}),
-    "the documentation": lambda arrays, facts: facts.update({"env.__doc__": "words"}),
-    "a wrapped environment": lambda arrays, facts: facts.update({"env.env": 1}),
-    "a space": lambda arrays, facts: facts.update({"env.env.env.env.action_space": 1}),
-    "the specification": lambda arrays, facts: facts.update({"env.env.env.env.spec": 1}),
-    "no name": lambda arrays, facts: facts.update({"env.a b": 1}),
-    "a generator for a number": lambda arrays, facts: facts.update({"env._elapsed_steps": facts[RANDOM]}),
-    "a number for a generator": lambda arrays, facts: facts.update({RANDOM: 1}),
-    "an untagged generator": lambda arrays, facts: facts.update({RANDOM: facts[RANDOM]["generator"]}),
-    "another generator": lambda arrays, facts: facts[RANDOM]["generator"]["dict"].update(bit_generator="SFC64"),
-    "a generator without words": lambda arrays, facts: facts[RANDOM]["generator"]["dict"].pop("state"),
-    "a generator's word too large": lambda arrays, facts: facts[RANDOM]["generator"]["dict"].update(uinteger=2**70),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_state_is_refused_and_changes_nothing(damage):
-    env = running(make_one("tests.toys:PointMass-v0"), 5, 3)
-    other = running(make_one("tests.toys:PointMass-v0"), 6, 2)
-    state, before = filed(capture(env)), capture(other)
-    DAMAGE[damage](*state)
-    with pytest.raises(ValueError, match=r"^'?env\b") as raised:
-        restore(other, state)
-    assert "\n" not in str(raised.value)
-    assert_same_state(capture(other), before)
-
-
-SUITE_RANDOM = "env.env.env._env._task._random"
-
-
-@pytest.mark.parametrize(
-    ("task", "path", "array"),
-    [
-        ("Hopper-v5", "env.env.env.env.data.qpos", None),
-        ("Hopper-v5", "env.env.env.env.data.xpos", np.zeros((3, 3))),
-        ("Hopper-v5", "env.env.env.env.data.integration", np.zeros(7)),
-        ("Hopper-v5", "env.env.env.env.data.xipos", np.zeros((5, 3), np.float32)),
-        ("Hopper-v5", "env.env.env.env.data.body_awake_ind", np.full(5, 2**30, np.int32)),
-        ("Hopper-v5", "env.env.env.env.data.model.body_parentid", np.full(5, 2**30, np.int32)),
-        ("dm_control/cheetah-run", "env.env.env._env._physics.data.model.geom_pos", None),
-        ("dm_control/cheetah-run", f"{SUITE_RANDOM}['state']['key']", np.zeros(3, np.uint32)),
-        ("dm_control/cheetah-run", f"{SUITE_RANDOM}['state']['key']", np.zeros(624, np.uint64)),
-    ],
-)
-def test_a_damaged_simulation_is_refused(task, path, array):
-    env = running(make_one(task), 5, 3)
-    state = capture(env)
-    assert path in state.arrays or "body_" in path
-    if array is None:
-        del state.arrays[path]
-    else:
-        state.arrays[path] = array
-    with pytest.raises(ValueError, match=r"^'?env\b"):
-        restore(env, state)
-
-
-@pytest.mark.parametrize("position", [-1, 625, 2**31, 2**80, 1.5, "1", None])
-def test_a_generator_never_reads_outside_its_words(position):
-    env = running(make_one("dm_control/cartpole-swingup"), 5, 3)
-    state = capture(env)
-    state.facts[SUITE_RANDOM]["generator"]["dict"]["state"]["dict"]["pos"] = position
-    with pytest.raises(ValueError, match="not a state of this random generator"):
-        restore(env, state)
-
-
-def test_a_state_of_another_task_is_refused():
-    state = capture(running(make_one("Hopper-v5"), 5, 3))
-    for task in ("Hopper-v4", "Walker2d-v5", "Pendulum-v1", "dm_control/hopper-hop"):
-        with pytest.raises(ValueError, match=r"^'?env\b"):
-            restore(running(make_one(task), 6, 3), state)
-
-
 def test_numbers_that_are_not_finite_are_numbers():
     original, restored = running(make_diary(), 5, 7), running(make_diary(), 99, 0)
     original.unwrapped.x[:] = np.nan
     original.unwrapped.default = float("inf")
-    restore(restored, filed(capture(original)))
+    restore(restored, through_files(capture(original)))
     assert np.isnan(restored.unwrapped.x).all()
     assert restored.unwrapped.default == float("inf")

@@ -26,7 +26,7 @@ def curves(outcome) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("algo", "own"),
+    ("algo", "settings"),
     [
         ("teen", {"n": 3}),
         ("td3", {}),
@@ -38,15 +38,15 @@ def curves(outcome) -> list[np.ndarray]:
     ],
     ids=str,
 )
-def test_point_mass(algo, own, tmp_path):
+def test_point_mass(algo, settings, tmp_path):
     """Standing still scores about -13, a perfect policy about -1."""
-    outcome = teen.train(algo, "tests.toys:PointMass-v0", **POINT, **own, out=tmp_path / "run", show=False)
+    outcome = teen.train(algo, "tests.toys:PointMass-v0", **POINT, **settings, out=tmp_path / "run", show=False)
     assert min(scores[-1] for scores in curves(outcome)) > -5
 
 
 @pytest.mark.learning
 @pytest.mark.parametrize(
-    ("algo", "own", "threshold"),
+    ("algo", "settings", "threshold"),
     [
         ("td3", {}, 1500),
         ("rnd", {}, 1500),
@@ -58,21 +58,21 @@ def test_point_mass(algo, own, tmp_path):
     ],
     ids=str,
 )
-def test_inverted_double_pendulum(algo, own, threshold, tmp_path):
+def test_inverted_double_pendulum(algo, settings, threshold, tmp_path):
     """Random play scores under 100, a balanced pendulum 9360.
 
     Measured over 8 seeds: the worst seed's best evaluation was 3178 (TD3), 2953 (RND), above 3071 (SUNRISE, cut at
     14,000 steps), and 9358 or more for the others.
     """
     outcome = teen.train(
-        algo, "InvertedDoublePendulum-v5", **own, seeds=3, steps=20_000, warmup=1_000, eval_every=2_000,
+        algo, "InvertedDoublePendulum-v5", **settings, seeds=3, steps=20_000, warmup=1_000, eval_every=2_000,
         log_every=20_000, out=tmp_path / "run", show=False,
     )  # fmt: skip
     assert min(scores.max() for scores in curves(outcome)) > threshold
 
 
 @pytest.mark.parametrize(
-    ("algo", "own"),
+    ("algo", "settings"),
     [
         ("teen", {"n": 5}),
         ("td3", {}),
@@ -84,9 +84,9 @@ def test_inverted_double_pendulum(algo, own, threshold, tmp_path):
     ],
     ids=str,
 )
-def test_pendulum_is_swung_up_within_ten_thousand_steps(algo, own, tmp_path):
+def test_pendulum_is_swung_up_within_ten_thousand_steps(algo, settings, tmp_path):
     """Random actions score about -1200; a pendulum that is swung up and held about -150."""
-    outcome = teen.train(algo, "Pendulum-v1", **PENDULUM, **own, out=tmp_path / "run", show=False)
+    outcome = teen.train(algo, "Pendulum-v1", **PENDULUM, **settings, out=tmp_path / "run", show=False)
     learnt = curves(outcome)
     assert len(learnt) == 3
     assert min(scores.max() for scores in learnt) > -250

@@ -34,7 +34,7 @@ def test_uniform_cubes(dim):
 
 
 def mixture_entropy(centres, draws=50_000):
-    """Of equal unit Gaussians, as the mean of −log density."""
+    """Return the entropy of equal unit Gaussians, as the mean of −log density."""
     dim = centres.shape[1]
     x = centres[rng(1).integers(len(centres), size=draws)] + rng(2).normal(size=(draws, dim))
     logs = -0.5 * np.square(x[:, None] - centres[None]).sum(-1)
@@ -89,19 +89,19 @@ def members(separation, dim, count=500, size=10):
 def test_divergence_of_members_from_their_mixture(dim, separation):
     centres, samples = members(separation, dim)
     expected = mixture_entropy(centres) - dim * GAUSSIAN  # Lemma 1
-    found = decomposition(samples, as_they_are(dim))
+    parts = decomposition(samples, as_they_are(dim))
     slack = 0.05 if dim < 35 else 0.15  # in so many dimensions it finds too little between the extremes
-    assert found.divergence == pytest.approx(expected, abs=slack)
-    assert found.divergence <= np.log(10) + 0.01
+    assert parts.divergence == pytest.approx(expected, abs=slack)
+    assert parts.divergence <= np.log(10) + 0.01
 
 
 def test_lemma_1_holds_for_three_separate_measurements():
     centres, samples = members(2.0, 3, count=2000, size=4)
-    found = decomposition(samples, as_they_are(3))
-    assert found.members == pytest.approx(3 * GAUSSIAN, abs=0.05)
-    assert found.all == pytest.approx(mixture_entropy(centres), abs=0.08)
-    assert found.all - found.members == pytest.approx(found.divergence, abs=0.1)
-    assert found.ties == 0
+    parts = decomposition(samples, as_they_are(3))
+    assert parts.members == pytest.approx(3 * GAUSSIAN, abs=0.05)
+    assert parts.all == pytest.approx(mixture_entropy(centres), abs=0.08)
+    assert parts.all - parts.members == pytest.approx(parts.divergence, abs=0.1)
+    assert parts.ties == 0
 
 
 def test_a_frozen_normaliser_shifts_entropies_and_leaves_the_divergence():
@@ -122,7 +122,7 @@ def test_a_constant_column_is_not_scaled():
 
 
 def walks(count, steps, dim, memory):
-    """Stationary random walks whose every step is standard normal, in all of them alike."""
+    """Return stationary random walks of which every step is standard normal, the same for all."""
     x = rng(7).normal(size=(count, dim))
     rows = [x]
     for noise in rng(8).normal(size=(steps - 1, count, dim)):
@@ -149,10 +149,10 @@ def test_divergence_of_atoms():
     """All members in the same two places, or each in a place of its own: no distance but zero says so."""
     places = rng().normal(size=(4, 6)) * 100
     shared = places[np.tile(np.arange(40) % 2, (4, 1))]
-    own = np.repeat(places[:, None], 40, 1)
+    separate = np.repeat(places[:, None], 40, 1)
     assert decomposition(shared, as_they_are(6)).divergence == pytest.approx(0, abs=0.06)
-    assert decomposition(own, as_they_are(6)).divergence == pytest.approx(np.log(4), abs=0.02)
-    assert decomposition(own, as_they_are(6)).ties == 1
+    assert decomposition(separate, as_they_are(6)).divergence == pytest.approx(np.log(4), abs=0.02)
+    assert decomposition(separate, as_they_are(6)).ties == 1
 
 
 def test_separate_members_are_told_apart_across_episodes_too():

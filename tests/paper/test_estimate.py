@@ -6,42 +6,37 @@ import pytest
 
 from teen.errors import UserError
 from teen.paper import estimate
-from teen.paper.experiments import EXPERIMENTS
-from teen.paper.needs import Need
-from teen.paper.runs import programs
-from teen.paper.scale import Scale
+from teen.paper.runs import planned_runs
 
-from .synthetic import write
-
-TOY = Need("td3", "tests.toys:PointMass-v0", None, (), (0, 1), 300, smoke=True)
+from .synthetic import TOY, needs, write
 
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Which programs were measured; each is said to take 2 ms a step."""
-    found = []
+    """The kinds of programs that were measured; each is said to take 2 ms a step."""
+    kinds = []
 
-    def measure(program):
-        found.append(estimate.kind(program))
+    def measure(planned):
+        kinds.append(estimate.kind(planned))
         return 0.002
 
     monkeypatch.setattr(estimate, "measure", measure)
-    return found
+    return kinds
 
 
-def reward_scale(out, **scale):
-    return programs([entry.need for entry in EXPERIMENTS["reward-scale"].entries(Scale(**scale))], out)
+def reward_scale(out):
+    return planned_runs(needs("reward-scale"), out)
 
 
 def test_a_real_measurement_is_positive_and_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(estimate, "ENOUGH_SECONDS", 0.05)
-    todo = programs([TOY], tmp_path)
+    todo = planned_runs([TOY], tmp_path)
     speeds = estimate.speeds(todo, tmp_path)
     assert list(speeds) == ["td3 tests.toys:PointMass-v0 smoke 2 lanes"]
-    assert 0 < estimate.left(todo, speeds) < 300
+    assert 0 < estimate.seconds_left(todo, speeds) < 300
     kept = json.loads((tmp_path / "speed.json").read_text())
     assert kept == {estimate.machine(): speeds}
-    monkeypatch.setattr(estimate, "measure", lambda program: pytest.fail("measured twice"))
+    monkeypatch.setattr(estimate, "measure", lambda planned: pytest.fail("measured twice"))
     assert estimate.speeds(todo, tmp_path) == speeds
 
 
@@ -49,21 +44,21 @@ def test_programs_that_take_equally_long_are_measured_once(tmp_path, measured):
     todo = reward_scale(tmp_path)
     speeds = estimate.speeds(todo, tmp_path)
     assert measured == ["teen HalfCheetah-v4 10 lanes", "teen Ant-v4 10 lanes"]
-    assert estimate.left(todo, speeds) == pytest.approx(8 * 1_000_000 * 0.002)
+    assert estimate.seconds_left(todo, speeds) == pytest.approx(8 * 1_000_000 * 0.002)
 
 
 def test_what_is_done_takes_no_time_and_is_not_measured(tmp_path, measured):
     first, *others = reward_scale(tmp_path)
-    for program in others:
-        write(program, 1.0)
+    for planned in others:
+        write(planned, 1.0)
     write(first, 1.0, until=300_000, checkpoint=250_000)
     todo = reward_scale(tmp_path)
-    assert estimate.left(todo, estimate.speeds(todo, tmp_path)) == pytest.approx(750_000 * 0.002)
+    assert estimate.seconds_left(todo, estimate.speeds(todo, tmp_path)) == pytest.approx(750_000 * 0.002)
     assert measured == ["teen HalfCheetah-v4 10 lanes"]
 
 
 def test_another_machine_is_measured_anew(tmp_path, measured, monkeypatch):
-    todo = programs([TOY], tmp_path)
+    todo = planned_runs([TOY], tmp_path)
     estimate.speeds(todo, tmp_path)
     monkeypatch.setattr(estimate, "machine", lambda: "an abacus")
     estimate.speeds(todo, tmp_path)
@@ -74,18 +69,18 @@ def test_another_machine_is_measured_anew(tmp_path, measured, monkeypatch):
 @pytest.mark.parametrize("damage", ["", "[]", '{"an abacus": 3}', "{"])
 def test_a_damaged_cache_is_measured_again(tmp_path, measured, damage):
     (tmp_path / "speed.json").write_text(damage)
-    estimate.speeds(programs([TOY], tmp_path), tmp_path)
+    estimate.speeds(planned_runs([TOY], tmp_path), tmp_path)
     assert len(measured) == 1
 
 
 def test_what_cannot_train_here_has_no_estimate(tmp_path, monkeypatch, capsys):
-    def measure(program):
+    def measure(planned):
         raise UserError("dm_control is not installed")
 
     monkeypatch.setattr(estimate, "measure", measure)
-    todo = programs([TOY], tmp_path)
+    todo = planned_runs([TOY], tmp_path)
     assert estimate.speeds(todo, tmp_path) == {}
-    assert estimate.left(todo, {}) == 0
+    assert estimate.seconds_left(todo, {}) == 0
     assert "dm_control is not installed" in capsys.readouterr().err
 
 

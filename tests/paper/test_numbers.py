@@ -48,27 +48,27 @@ def test_a_task_has_one_name(env, task):
 
 
 def test_others_results_name_their_source():
-    found = {(r.source, r.env): r for r in numbers.others("TD3", "HalfCheetah-v4", 500_000)}
-    tianshou = found["thu-ml/tianshou@39acf209 benchmark csv", "HalfCheetah-v3"]
+    references = {(r.source, r.env): r for r in numbers.references("TD3", "HalfCheetah-v4", 500_000)}
+    tianshou = references["thu-ml/tianshou@39acf209 benchmark csv", "HalfCheetah-v3"]
     assert (tianshou.last, tianshou.best, tianshou.window, tianshou.seeds) == (
         (8733.0, 770.5),
         (8921.1, 777.0),
         "50k",
         10,
     )
-    assert found["sfujim/TD3@34770cc learning_curves", "HalfCheetah-v1"].best == (8714.6, 868.9)
-    assert all(r.algo.startswith("TD3") for r in found.values())
+    assert references["sfujim/TD3@34770cc learning_curves", "HalfCheetah-v1"].best == (8714.6, 868.9)
+    assert all(r.algo.startswith("TD3") for r in references.values())
 
 
 def test_others_results_whose_names_have_commas():
-    found = numbers.others("SAC", "dm_control/cheetah-run", 500_000)
-    assert "SAC(1024x2,lr1e-4,b1024)" in [r.algo for r in found]
-    assert {r.note for r in found} == {"action repeat 1", "action repeat 2"}
+    references = numbers.references("SAC", "dm_control/cheetah-run", 500_000)
+    assert "SAC(1024x2,lr1e-4,b1024)" in [r.algo for r in references]
+    assert {r.note for r in references} == {"action repeat 1", "action repeat 2"}
 
 
 def test_there_are_none_at_other_steps_and_of_other_algorithms():
-    assert numbers.others("TD3", "HalfCheetah-v4", 400_000) == []
-    assert numbers.others("TEEN", "HalfCheetah-v4", 500_000) == []
+    assert numbers.references("TD3", "HalfCheetah-v4", 400_000) == []
+    assert numbers.references("TEEN", "HalfCheetah-v4", 500_000) == []
 
 
 def paper_gain(tasks, over, step=1_000_000):
@@ -78,17 +78,17 @@ def paper_gain(tasks, over, step=1_000_000):
 def test_41_percent_by_hand():
     """TEEN over SUNRISE at 1M: HalfCheetah, Hopper, Walker2d, Ant."""
     by_hand = (11914 / 6269 + 3687 / 3644 + 5099 / 4819 + 5930 / 3523) / 4 - 1
-    found = paper_gain(MUJOCO, ("SUNRISE",))
-    assert found.value == pytest.approx(by_hand)
-    assert str(found) == "41.3 %"
+    gain = paper_gain(MUJOCO, ("SUNRISE",))
+    assert gain.value == pytest.approx(by_hand)
+    assert str(gain) == "41.3 %"
 
 
 def test_7_3_percent_by_hand():
     """TEEN over the best of TD3, SAC, RND and SUNRISE: SAC on HalfCheetah, SUNRISE twice, TD3 on Ant."""
     by_hand = (11914 / 11129 + 3687 / 3644 + 5099 / 4819 + 5930 / 5142) / 4 - 1
-    found = paper_gain(MUJOCO, claims.BASELINES)
-    assert found.value == pytest.approx(by_hand)
-    assert str(found) == "7.3 %"
+    gain = paper_gain(MUJOCO, claims.BASELINES)
+    assert gain.value == pytest.approx(by_hand)
+    assert str(gain) == "7.3 %"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_does_not_come_out_is_as_the_page_says(tasks, over, gain):
 
 def test_a_gain_counts_the_tasks_that_have_all_numbers():
     means = {("TEEN", "a"): 3.0, ("SAC", "a"): 2.0, ("TEEN", "b"): 1.0, ("SAC", "b"): -1.0, ("TEEN", "c"): 9.0}
-    found = claims.gain(means, "abc", "TEEN", ("SAC",))
-    assert found == (pytest.approx(0.5), 1, 3)
-    assert str(found) == "50.0 % (1 of 3 tasks)"
+    gain = claims.gain(means, "abc", "TEEN", ("SAC",))
+    assert gain == (pytest.approx(0.5), 1, 3)
+    assert str(gain) == "50.0 % (1 of 3 tasks)"
     assert str(claims.gain(means, "bc", "TEEN", ("SAC",))) == "–"

@@ -1,49 +1,24 @@
-"""What is drawn of runs whose returns are known: scores, claims, gaps and captions."""
+"""What is rendered of runs whose returns are known: scores, claims, gaps and captions."""
 
 import csv
-import gzip
-from types import SimpleNamespace
 
 import pytest
 
-from teen.errors import UserError
-from teen.paper import ablations, caption, draw, region
 from teen.paper.experiments import EXPERIMENTS
-from teen.paper.runs import programs
+from teen.paper.page import Table
+from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
-from teen.paper.store import Store
-from teen.training.analyze import Measured
 
-from .synthetic import write
-
-LEVELS = {"teen": 9000.0, "td3": 6000.0, "sac": 5000.0, "rnd": 4000.0, "sunrise": 3000.0}
-FEW = Scale(seeds=(0, 1, 2, 3))
-
-
-def trained(out, name, scale=FEW, keep=lambda program: True):
-    """All runs of an experiment but those that are not kept."""
-    for program in programs([entry.need for entry in EXPERIMENTS[name].entries(scale)], out):
-        if keep(program):
-            write(program, LEVELS[program.like.algo])
-
-
-def drawn(out, name, scale=FEW):
-    """The page's text, and its table of numbers."""
-    experiment, store = EXPERIMENTS[name], Store(out)
-    found = [store.trained(entry) for entry in experiment.entries(scale)]
-    notes = caption.caption(experiment, found, scale)
-    page = draw.write(experiment.page(name, found, scale), out / name, name, experiment.title, notes)
-    with (out / name / f"{name}.csv").open() as file:
-        return page.read_text(), list(csv.DictReader(file))
+from .synthetic import FEW, needs, rendered, trained, write
 
 
 def test_scores_stand_beside_the_papers(tmp_path):
-    """Seeds 0 to 3 return level + seed, and once one more."""
+    """Seeds 0 to 3 return level + seed, and once one more. Their squared distances from the mean sum to 5."""
     trained(tmp_path, "table1")
-    page, rows = drawn(tmp_path, "table1")
+    page, rows = rendered(tmp_path, "table1")
     (teen,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "TEEN")]
     assert float(teen["last_mean"]) == float(teen["iqm"]) == 9001.5
-    assert float(teen["last_std"]) == pytest.approx(1.25**0.5)
+    assert float(teen["last_std"]) == pytest.approx((5 / 3) ** 0.5)
     assert float(teen["best_mean"]) == float(teen["best_iqm"]) == 9002.5
     assert 9001 <= float(teen["best_iqm_low"]) < 9002.5 < float(teen["best_iqm_high"]) <= 9004
     assert float(teen["best_iqm_low"]) == pytest.approx(float(teen["iqm_low"]) + 1)
@@ -60,9 +35,18 @@ def test_scores_stand_beside_the_papers(tmp_path):
     assert (tmp_path / "table1" / "table1.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_the_spread_of_a_single_seed_is_unknown(tmp_path):
+    one = Scale(seeds=(2,))
+    trained(tmp_path, "table1", one)
+    page, rows = rendered(tmp_path, "table1", one)
+    (teen,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "TEEN")]
+    assert (teen["last_mean"], teen["last_std"], teen["best_mean"], teen["best_std"]) == ("9002.0", "", "9003.0", "")
+    assert "| TEEN | 1 | 9002 ± – | 9002 [9002, 9002] | 9003 ± – | 9003 [9003, 9003] | 5930 ± 486 |  |" in page
+
+
 def test_what_is_missing_is_said_and_not_invented(tmp_path):
-    trained(tmp_path, "table1", keep=lambda p: p.like.algo != "sac" and p.like.env != "Hopper-v4")
-    page, rows = drawn(tmp_path, "table1")
+    trained(tmp_path, "table1", keep=lambda p: p.program.algo != "sac" and p.program.env != "Hopper-v4")
+    page, rows = rendered(tmp_path, "table1")
     (sac,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Ant-v4", "1000000", "SAC")]
     assert (sac["seeds"], sac["last_mean"], sac["paper_mean"], sac["missing"]) == ("0", "", "5084.0", "not trained")
     assert "| SAC | – | – | – | – | – | 5084 ± 901 | not trained |" in page
@@ -74,7 +58,7 @@ def test_what_is_missing_is_said_and_not_invented(tmp_path):
 def test_shorter_runs_are_not_set_beside_longer_ones(tmp_path):
     short = FEW._replace(steps=200_000)
     trained(tmp_path, "table1", short)
-    page, rows = drawn(tmp_path, "table1", short)
+    page, rows = rendered(tmp_path, "table1", short)
     assert "Ours are up to step 200,000, the paper's up to 1,000,000." in page
     for row in rows:
         assert bool(row["last_mean"]) == (row["step"] == "200000")
@@ -87,7 +71,7 @@ def test_of_longer_runs_no_more_is_shown_than_was_asked_for(tmp_path, steps, end
     """Where there is no evaluation at that step, curves go on to the next."""
     short = FEW._replace(steps=steps)
     trained(tmp_path, "curves-mujoco")
-    page, rows = drawn(tmp_path, "curves-mujoco", short)
+    page, rows = rendered(tmp_path, "curves-mujoco", short)
     assert f"Ours are up to step {steps:,}, the paper's up to 1,000,000." in page
     assert {row["step"] for row in rows if row["last_mean"]} == {str(steps)}
     with (tmp_path / "curves-mujoco" / "curves-mujoco-curves.csv").open() as file:
@@ -96,32 +80,32 @@ def test_of_longer_runs_no_more_is_shown_than_was_asked_for(tmp_path, steps, end
 
 
 def test_a_run_that_was_cut_shows_as_far_as_it_came(tmp_path):
-    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
-        write(program, 100.0, until=500_000, checkpoint=500_000)
-    page, rows = drawn(tmp_path, "table1")
+    for planned in planned_runs(needs("table1", scale=FEW), tmp_path):
+        write(planned, 100.0, until=500_000, checkpoint=500_000)
+    page, rows = rendered(tmp_path, "table1")
     assert all(bool(row["last_mean"]) == (row["step"] == "500000") for row in rows)
     assert "seeds 0-3 after step 500,000" in page
 
 
 @pytest.mark.parametrize(("end", "before"), [(100_000, 3), (0, 3), (600_000, 4)])
 def test_a_quarantined_seed_is_missed(tmp_path, end, before):
-    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
-        write(program, 100.0, quarantined={0: end} if program.like.algo == "td3" else {})
-    page, rows = drawn(tmp_path, "table1")
+    for planned in planned_runs(needs("table1", scale=FEW), tmp_path):
+        write(planned, 100.0, quarantined={0: end} if planned.program.algo == "td3" else {})
+    page, rows = rendered(tmp_path, "table1")
     words = f"seed 0, quarantined after step {end:,}"
-    found = {int(r["step"]): r for r in rows if (r["env"], r["label"]) == ("Ant-v4", "TD3")}
-    assert (found[500_000]["seeds"], found[500_000]["wanted"]) == (str(before), "4")
-    assert (found[1_000_000]["seeds"], found[1_000_000]["missing"]) == ("3", words)
-    assert float(found[1_000_000]["last_mean"]) == 102.0
+    td3 = {int(r["step"]): r for r in rows if (r["env"], r["label"]) == ("Ant-v4", "TD3")}
+    assert (td3[500_000]["seeds"], td3[500_000]["wanted"]) == (str(before), "4")
+    assert (td3[1_000_000]["seeds"], td3[1_000_000]["missing"]) == ("3", words)
+    assert float(td3[1_000_000]["last_mean"]) == 102.0
     assert "| TD3 | 3 of 4 | 102 ± 1 |" in page
     assert f"- Missing {words}: HalfCheetah-v4 (TD3); Hopper-v4 (TD3); Walker2d-v4 (TD3); Ant-v4 (TD3)." in page
     assert "| SAC | 4 | " in page
 
 
 def test_where_all_wanted_seeds_are_quarantined_there_is_no_score(tmp_path):
-    for program in programs([entry.need for entry in EXPERIMENTS["table1"].entries(FEW)], tmp_path):
-        write(program, 100.0, quarantined={2: 600_000, 3: 600_000})
-    _, rows = drawn(tmp_path, "table1", Scale(seeds=(2, 3)))
+    for planned in planned_runs(needs("table1", scale=FEW), tmp_path):
+        write(planned, 100.0, quarantined={2: 600_000, 3: 600_000})
+    _, rows = rendered(tmp_path, "table1", Scale(seeds=(2, 3)))
     wrong = "seeds 2-3, quarantined after step 600,000"
     assert {(r["seeds"], r["missing"]) for r in rows if r["step"] == "1000000"} == {("0", wrong)}
 
@@ -129,7 +113,7 @@ def test_where_all_wanted_seeds_are_quarantined_there_is_no_score(tmp_path):
 def test_claims_are_computed_from_our_runs_too(tmp_path):
     """TEEN 9001.5, the best baseline 6001.5, SUNRISE 3001.5 on every task."""
     trained(tmp_path, "claims")
-    page, rows = drawn(tmp_path, "claims")
+    page, rows = rendered(tmp_path, "claims")
     ours = {(r["over"], r["tasks"]): r for r in rows if r["step"] == "1000000"}
     assert float(ours["SUNRISE", "all nine"]["ours_last"]) == pytest.approx(9001.5 / 3001.5 - 1)
     assert float(ours["the best baseline of each task", "MuJoCo"]["control_best"]) == pytest.approx(9002.5 / 6002.5 - 1)
@@ -139,8 +123,8 @@ def test_claims_are_computed_from_our_runs_too(tmp_path):
 
 
 def test_claims_of_some_tasks_say_so(tmp_path):
-    trained(tmp_path, "claims", keep=lambda p: p.like.env in ("Ant-v4", "Hopper-v4", "dm_control/fish-swim"))
-    page, _ = drawn(tmp_path, "claims")
+    trained(tmp_path, "claims", keep=lambda p: p.program.env in ("Ant-v4", "Hopper-v4", "dm_control/fish-swim"))
+    page, _ = rendered(tmp_path, "claims")
     assert "199.9 % (2 of 4 tasks)" in page
     assert "199.9 % (3 of 9 tasks)" in page
 
@@ -148,7 +132,7 @@ def test_claims_of_some_tasks_say_so(tmp_path):
 @pytest.mark.parametrize("name", ["curves-mujoco", "reward-scale"])
 def test_curves_have_a_row_per_evaluation(tmp_path, name):
     trained(tmp_path, name)
-    drawn(tmp_path, name)
+    rendered(tmp_path, name)
     with (tmp_path / name / f"{name}-curves.csv").open() as file:
         rows = list(csv.DictReader(file))
     count = len(EXPERIMENTS[name].entries(FEW))
@@ -162,108 +146,21 @@ def test_curves_have_a_row_per_evaluation(tmp_path, name):
 
 def test_scaled_rewards_have_a_panel_for_the_control(tmp_path):
     trained(tmp_path, "reward-scale")
-    _, rows = drawn(tmp_path, "reward-scale")
+    _, rows = rendered(tmp_path, "reward-scale")
     labels = {row["label"] for row in rows}
     assert {"rewards × 0.1", "rewards × 0.1, α=0", "rewards × 100", "rewards × 100, α=0"} <= labels
     usual = [r for r in rows if r["label"] == "rewards × 1" and r["env"] == "Ant-v4" and r["step"] == "1000000"]
     assert [r["paper_mean"] for r in usual] == ["5930.0"]
 
 
-RECORDED = "seed,step,quantity,value\n0,900000,entropy_all,9\n0,1000000,entropy_all,1\n3,1000000,entropy_all,2\n"
-
-
-@pytest.fixture
-def hopper(tmp_path):
-    """The folder of the run with α=0.5 on Hopper, which is all that is trained of an ablation."""
-    trained(tmp_path, "ablation-alpha", keep=lambda program: program.like.env == "Hopper-v4")
-    return next(tmp_path.glob("runs/*/alpha=0.5"))
-
-
-def agents(out, scale=FEW):
-    """The line of that run in the table of agents."""
-    page, _ = drawn(out, "ablation-alpha", scale)
-    table = page.partition("## The trained agents")[2]
-    return next(line for line in table.splitlines() if line.startswith("| Hopper-v4 | α=0.5 |"))
-
-
-@pytest.mark.parametrize("pack", [None, gzip.compress])
-@pytest.mark.parametrize("saved", [False, True])
-def test_recorded_diagnostics_are_not_measured_again(tmp_path, hopper, monkeypatch, pack, saved):
-    monkeypatch.setattr(ablations, "analyze", lambda *_: pytest.fail("measured again"))
-    content = RECORDED.encode()
-    (hopper / f"diagnostics.csv{'.gz' if pack else ''}").write_bytes(pack(content) if pack else content)
-    if saved:
-        (hopper / "agent").mkdir()
-        (hopper / "agent" / "agent.json").write_text('{"step": 1000000}')
-    assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | 1,000,000 | 1.5 ± 0.5 | – | – | – |"
-
-
-def test_of_earlier_steps_alone_nothing_is_shown(tmp_path, hopper):
-    (hopper / "diagnostics.csv").write_text(RECORDED.replace("1000000", "800000"))
-    assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | – | – | – | – | – |"
-
-
-def test_a_saved_agent_is_measured_and_shows_the_step_that_was_measured(tmp_path, hopper, monkeypatch):
-    """A checkpoint may come between asking for its step and measuring."""
-    (hopper / "agent").mkdir()
-    (hopper / "agent" / "agent.json").write_text('{"step": 700000}')
-    measured = Measured(725_000, [(seed, "kl_members", 0.5) for seed in (2, 3, 4)])
-    monkeypatch.setattr(ablations, "analyze", lambda *_: measured)
-    assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | 725,000 | – | 0.5 ± 0 | – | – |"
-    (hopper / "diagnostics.csv").write_text(RECORDED.replace("1000000", "700000"))
-    assert agents(tmp_path).startswith("| Hopper-v4 | α=0.5 | 700,000 | 1.5 ± 0.5 |")
-
-
-def test_an_agent_that_has_trained_longer_than_asked_for_is_not_shown(tmp_path, hopper):
-    (hopper / "agent").mkdir()
-    (hopper / "agent" / "agent.json").write_text('{"step": 1000000}')
-    (hopper / "diagnostics.csv").write_text(RECORDED)
-    assert agents(tmp_path, FEW._replace(steps=800_000)) == "| Hopper-v4 | α=0.5 | – | – | – | – | – |"
-    assert agents(tmp_path, FEW._replace(steps=900_000)).startswith("| Hopper-v4 | α=0.5 | 900,000 | 9 ± 0 |")
-
-
-@pytest.mark.parametrize("damage", ["a,b\n1,2\n", f"{RECORDED}0,x,a,1\n", f"{RECORDED}0\n"])
-def test_damaged_diagnostics_are_named(tmp_path, hopper, damage):
-    (hopper / "diagnostics.csv").write_text(damage)
-    with pytest.raises(UserError, match=r"alpha=0\.5/diagnostics\.csv is damaged"):
-        agents(tmp_path)
-    (hopper / "diagnostics.csv").unlink()
-    (hopper / "diagnostics.csv.gz").write_text(damage)
-    with pytest.raises(UserError, match=r"alpha=0\.5/diagnostics\.csv\.gz cannot be read"):
-        agents(tmp_path)
-
-
-def test_nothing_trained_draws_what_the_paper_has(tmp_path):
+def test_nothing_trained_shows_what_the_paper_has(tmp_path):
     for name in EXPERIMENTS:
         if name not in ("region", "theory"):
-            page, rows = drawn(tmp_path, name)
+            page, rows = rendered(tmp_path, name)
             assert all(not row.get("last_mean") for row in rows)
             assert name == "claims" or "not trained" in page or name == "humanoid"
 
 
-def test_a_region_without_agents_says_what_is_missing(tmp_path):
-    store = Store(tmp_path)
-    found = [store.trained(entry) for entry in EXPERIMENTS["region"].entries(Scale())]
-    page = EXPERIMENTS["region"].page("region", found, Scale())
-    assert page.tables[0].heading == "Ant-v4 after 500,000 steps"
-    assert page.tables[0].rows[0] == ["TEEN", "–", "–", "seed 0"]
-    assert not list(page.pictures)
-
-
-def test_a_region_is_of_the_seed_asked_for(tmp_path, monkeypatch):
-    """Of a run that has others before it."""
-    entries = EXPERIMENTS["region"].entries(Scale())
-    for program in programs([entry.need._replace(seeds=(3, 4, 5)) for entry in entries], tmp_path):
-        write(program, 1.0)
-    asked = {}
-    agent = SimpleNamespace(step=500_000, seeds=(3, 4, 5))
-    monkeypatch.setattr(region, "load", lambda path: agent)
-    monkeypatch.setattr(region.region, "of_agents", lambda agents, *_, trained_with, **__: asked.update(trained_with))
-    store, scale = Store(tmp_path), Scale(seeds=(5, 6))
-    region.page("region", [store.trained(entry) for entry in EXPERIMENTS["region"].entries(scale)], scale)
-    assert asked == dict.fromkeys(("TEEN", "TEEN α=0", "TD3", "SAC", "RND", "SUNRISE"), 5)
-
-
 def test_a_bar_in_a_cell_does_not_end_it():
-    table = draw.Table("h", ["a|b"], [["c"]])
+    table = Table("h", ["a|b"], [["c"]])
     assert table.markdown().splitlines()[2] == "| a\\|b |"

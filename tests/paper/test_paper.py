@@ -7,10 +7,10 @@ from teen.envs.names import is_suite
 from teen.errors import UserError
 from teen.paper import estimate
 from teen.paper.experiments import EXPERIMENTS
-from teen.paper.runs import programs
+from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
 
-from .synthetic import write
+from .synthetic import needs, write
 
 NAMES = [
     *("table1", "table2", "claims", "curves-mujoco", "curves-dmc", "ablation-n", "ablation-m", "ablation-alpha"),
@@ -39,7 +39,7 @@ def test_bad_flags_are_the_users_mistake(flags):
 
 
 def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(estimate, "measure", lambda program: 0.001)
+    monkeypatch.setattr(estimate, "measure", lambda planned: 0.001)
     assert command(["table1", "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "teen-HalfCheetah-v4,alpha=0.2+0,seeds=0-9" in text
@@ -53,12 +53,12 @@ def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, cap
 def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, capsys):
     printed = []
 
-    def measure(program):
+    def measure(planned):
         printed.append(capsys.readouterr())
         return 0.001
 
     monkeypatch.setattr(estimate, "measure", measure)
-    first, *_ = programs([entry.need for entry in EXPERIMENTS["humanoid"].entries(Scale())], tmp_path)
+    first, *_ = planned_runs(needs("humanoid"), tmp_path)
     write(first, 1.0)
     assert command(["humanoid", "theory", "reward-scale", "--out", str(tmp_path)]) == 0
     said = printed[0].out.splitlines()
@@ -77,16 +77,16 @@ def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, c
 
 @pytest.mark.parametrize("action", [[], ["--run"], ["--draw"]])
 def test_a_file_is_no_folder_for_results(tmp_path, monkeypatch, action):
-    monkeypatch.setattr(estimate, "measure", lambda program: pytest.fail("measured"))
+    monkeypatch.setattr(estimate, "measure", lambda planned: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="file is not a folder"):
         command(["table1", "--out", str(tmp_path / "file"), *action])
 
 
 def test_the_plan_tells_what_goes_on_from_what_begins_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(estimate, "measure", lambda program: 0.001)
+    monkeypatch.setattr(estimate, "measure", lambda planned: 0.001)
     scale = Scale(seeds=(0, 1))
-    first, second, *_ = programs([entry.need for entry in EXPERIMENTS["table1"].entries(scale)], tmp_path)
+    first, second, *_ = planned_runs(needs("table1", scale=scale), tmp_path)
     write(first, 1.0, until=300_000, checkpoint=275_000)
     write(second, 1.0, until=300_000)
     assert command(["table1", "--out", str(tmp_path), "--seeds", "2"]) == 0

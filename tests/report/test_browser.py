@@ -1,49 +1,13 @@
-"""The page in a real browser: Debian's Chromium, driven by Playwright."""
+"""The page of `teen report` in a real browser."""
 
-import os
 import re
-import shutil
-import threading
 
 import pytest
 
-from teen.report import page as report_page
-from teen.report import runs as reading
-from teen.report.data import collect
-from teen.report.serve import Server
+from .shown import LINES, paths, place, ticks, tooltip, write_page
+from .synthetic import EVERY, evaluate, write_run
 
-from .synthetic import EVERY, HOSTILE, evaluate, write_run
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: see the extra dev")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here: apt-get install chromium")
-
-LINES = "#curves figure:first-child path.line"
 LABELS = ["td3", "teen", "sac"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=root)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def tab(browser):
-    """A page whose console must stay empty; `asked` are the addresses it asked for."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    context.set_default_timeout(10_000)
-    page = context.new_page()
-    page.asked, page.wrong = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("console", lambda message: page.wrong.append(message.text))
-    page.on("pageerror", lambda error: page.wrong.append(str(error)))
-    yield page
-    context.close()
-    assert page.wrong == []
 
 
 @pytest.fixture(scope="module")
@@ -57,28 +21,7 @@ def report(tmp_path_factory):
     rows = [f"{seed},{step},coverage,{step / 1e5}" for seed in (0, 1) for step in (10_000, 50_000)]
     rows += [f"{seed},50000,entropy_all,{12 + seed}" for seed in (0, 1)]
     (folders[0] / "diagnostics.csv").write_text("seed,step,quantity,value\n" + "\n".join(rows) + "\n")
-    path = root / "index.html"
-    path.write_text(report_page.render(collect([reading.read(folder) for folder in folders])))
-    return path.as_uri()
-
-
-def paths(tab, selector=LINES):
-    return [path.get_attribute("d") for path in tab.locator(selector).all()]
-
-
-def ticks(tab, axis="x"):
-    return tab.locator(f"#curves figure:first-child .tick.{axis}").all_text_contents()
-
-
-def place(tab, share, height=0.5):
-    """The point this far along the first chart's x axis, in pixels of the window."""
-    box = tab.locator("#curves .plot").first.bounding_box()
-    left, right = 58, 14  # the chart's margins
-    return box["x"] + left + share * (box["width"] - left - right), box["y"] + height * box["height"]
-
-
-def tooltip(tab):
-    return tab.locator("#curves .tooltip").first
+    return write_page(root / "index.html", *folders)
 
 
 def test_it_loads_alone_and_draws_a_curve_for_each_label(tab, report):
@@ -98,9 +41,9 @@ def test_hovering_tells_the_values_at_the_nearest_step(tab, report):
     tab.mouse.move(*place(tab, 0.512))
     assert tooltip(tab).locator("b").inner_text() == "step 50,000"
     assert tooltip(tab).locator("span").all_inner_texts() == [
-        *("sac", "151.0 ± 0.8"),
-        *("teen", "101.0 ± 0.8"),
-        *("td3", "51.00 ± 0.82"),
+        *("sac", "151.0 ± 1.0"),
+        *("teen", "101.0 ± 1.0"),
+        *("td3", "51.00 ± 1.00"),
     ]
     tab.mouse.move(*place(tab, 0.56))
     assert tooltip(tab).locator("b").inner_text() == "step 60,000"
@@ -202,7 +145,7 @@ def test_the_last_diagnosis_is_a_table_whose_rows_choose_the_chart(tab, report):
     assert table.locator("thead").inner_text().split() == ["td3", "step", "50k"]
     assert table.locator("tbody tr").all_inner_texts() == [
         "coverage\t\t0.5000 ± 0.0000",
-        "entropy_all\tH(ρ) of visited states and actions, nats\t12.50 ± 0.50",
+        "entropy_all\tH(ρ) of visited states and actions, nats\t12.50 ± 0.71",
     ]
     table.get_by_role("button", name="entropy_all").click()
     assert tab.locator("#diagnostics select").input_value() == "entropy_all"
@@ -216,8 +159,7 @@ def test_the_discriminators_guesses_are_a_matrix(tab, tmp_path):
         f"{seed},{step},{z},{g},{s - seed / 10}" for seed in (0, 1) for step in (10, 20) for (z, g), s in shares.items()
     ]
     (run / "confusion.csv").write_text("seed,step,member,guess,share\n" + "\n".join(rows) + "\n")
-    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
-    tab.goto((tmp_path / "index.html").as_uri())
+    tab.goto(write_page(tmp_path / "index.html", run))
     assert tab.locator("#confusion h3").inner_text().strip() == "teen on Hopper-v5, step 20"
     assert tab.locator("#confusion tbody tr").all_inner_texts() == ["0\t70\t20", "1\t45\t45"]
     assert "0.49" in tab.locator("#confusion tbody td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
@@ -231,7 +173,7 @@ def test_tables_are_sorted_by_their_headings(tab, report):
 
     tab.get_by_role("button", name="Last 50k", exact=True).click()
     assert column(2) == ["sac", "sac", "teen", "teen", "td3", "td3"]
-    assert column(5)[0] == "241.0 ± 0.8"
+    assert column(5)[0] == "241.0 ± 1.0"
     assert tab.get_by_role("columnheader", name="Last 50k", exact=True).get_attribute("aria-sort") == "descending"
     tab.get_by_role("button", name="Last 50k", exact=True).click()
     assert column(2)[0] == "td3"
@@ -246,12 +188,11 @@ def test_scores_and_improvement_are_of_the_best_so_far_too(tab, tmp_path):
     runs = [write_run(tmp_path / algo, algo, seeds=(0,), evaluations=0) for algo in ("td3", "teen")]
     for algo, level, step in ((0, 9, 1), (0, 0, 10), (1, 0.5, 1), (1, 0.5, 10)):
         evaluate(runs[algo], step * EVERY, level, (0,))
-    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run) for run in runs])))
-    tab.goto((tmp_path / "index.html").as_uri())
+    tab.goto(write_page(tmp_path / "index.html", *runs))
     heads = tab.locator("#scores th").all_inner_texts()
     assert heads[4:] == ["Last 50k", "IQM of last 50k [95 %]", "Best so far", "IQM of best [95 %]"]
     cells = tab.locator("#scores tbody tr:first-child td").all_inner_texts()
-    assert cells[4:] == ["0.0000 ± 0.0000", "0.0000 [0.0000, 0.0000]", "90.00 ± 0.00", "90.00 [90.00, 90.00]"]
+    assert cells[4:] == ["0.0000 ± –", "0.0000 [0.0000, 0.0000]", "90.00 ± –", "90.00 [90.00, 90.00]"]
     teen_over_td3 = tab.locator("#improvement tbody tr:nth-child(2) td:nth-child(2)")
     assert teen_over_td3.inner_text() == "1.00 [1.00, 1.00]"
     tab.select_option("#by", "best so far")
@@ -293,100 +234,25 @@ def test_one_evaluation_is_a_dot_and_gaps_stay_gaps(tab, tmp_path):
     other = write_run(tmp_path / "other", seeds=(0,), evaluations=5)
     text = (other / "eval.csv").read_text()
     (other / "eval.csv").write_text(re.sub(r"(0,30000,mean,\d),[\d.]+", r"\1,nan", text))
-    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(one), reading.read(other)])))
-    tab.goto((tmp_path / "index.html").as_uri())
+    tab.goto(write_page(tmp_path / "index.html", one, other))
     assert tab.locator("#curves circle.dot").count() == 1
     assert paths(tab)[1].count("M") == 2
 
 
 def test_the_axis_of_a_single_step_has_different_ticks(tab, tmp_path):
     run = write_run(tmp_path / "run", evaluations=1)
-    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
-    tab.goto((tmp_path / "index.html").as_uri())
+    tab.goto(write_page(tmp_path / "index.html", run))
     assert len(set(ticks(tab))) == len(ticks(tab)) > 2
     assert "10k" in ticks(tab)
 
 
-def test_hostile_names_do_nothing(tab, tmp_path):
-    run = write_run(tmp_path / "runs" / HOSTILE.replace("/", "∕"), HOSTILE, HOSTILE, note=HOSTILE, members=1)
-    (run / "diagnostics.csv").write_text(
-        f'seed,step,quantity,value\n0,10,"{HOSTILE.replace(chr(34), chr(34) * 2)}",1\n'
-    )
-    (tmp_path / "index.html").write_text(report_page.render(collect([reading.read(run)])))
-    tab.goto((tmp_path / "index.html").as_uri())
-    tab.mouse.move(*place(tab, 0.5))
-    assert HOSTILE.replace("\u2028", " ") in tooltip(tab).inner_text().replace("\u2028", " ")
-    with Server(tmp_path / "runs", port=0) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
-        tab.goto(server.url)
-        tab.locator("#runs a").click()
-        tab.locator("#curves path.line").wait_for()
-        assert tab.evaluate("window.owned") is None
-        assert tab.locator("img, b:not(.tooltip b):not(#reference)").count() == 0
-        server.shutdown()
-
-
-def test_the_list_of_runs_renews_itself_and_keeps_what_was_ticked(tab, tmp_path):
-    run = write_run(tmp_path / "run", evaluations=5)
-    with Server(tmp_path, port=0, seconds=0.1) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
-        tab.goto(server.url)
-        tab.get_by_label("compare run").check()
-        evaluate(run, 6 * EVERY, 1, (0, 1, 2))
-        tab.get_by_text("60,000 of 100,000").wait_for()
-        write_run(tmp_path / "other", "teen", evaluations=5)
-        tab.get_by_label("compare other").wait_for()
-        assert tab.get_by_label("compare run").is_checked()
-        assert not tab.get_by_label("compare other").is_checked()
-        assert tab.evaluate("document.activeElement.value") == "run"
-        server.shutdown()
-    tab.locator("#note", has_text="The server does not answer").wait_for()
-    assert tab.get_by_label("compare run").is_checked()
-    tab.goto("about:blank")
-    tab.wrong.clear()  # the browser told of it, too
-
-
-def test_the_live_page_grows_with_its_run_and_keeps_what_was_chosen(tab, tmp_path):
-    run = write_run(tmp_path / "run", evaluations=5)
-    write_run(tmp_path / "other", "teen", level=2, evaluations=5)
-    new = write_run(tmp_path / "new", "sac", env="Ant-v5", evaluations=0)
-    server = Server(tmp_path, port=0, seconds=0.1)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        tab.goto(server.url)
-        tab.get_by_label("compare run").check()
-        tab.get_by_label("compare other").check()
-        tab.get_by_label("compare new").check()
-        tab.get_by_role("button", name="Compare").click()
-        tab.get_by_role("button", name="teen").click()
-        tab.mouse.move(*place(tab, 0.2))
-        tab.mouse.down()
-        tab.mouse.move(*place(tab, 0.6), steps=3)
-        tab.mouse.up()
-        zoomed = ticks(tab)
-        assert [path.count("L") for path in paths(tab)] == [4]
-        for number in range(6, 11):
-            evaluate(run, number * EVERY, 1, (0, 1, 2))
-        for number in range(1, 11):
-            evaluate(new, number * EVERY, 1, (0, 1, 2))
-        tab.locator("#notes li", has_text="other has 50,000 of 100,000 steps").wait_for()
-        playwright.expect(tab.locator("#notes li")).to_have_count(1)
-        assert [path.count("L") for path in paths(tab)] == [9]
-        assert ticks(tab) == zoomed
-        pressed = {label: tab.get_by_role("button", name=label).get_attribute("aria-pressed") for label in LABELS}
-        assert pressed == {"td3": "true", "teen": "false", "sac": "true"}
-        (run / "config.toml").rename(run / "elsewhere.toml")
-        tab.locator("#note", has_text="There is no such run here").wait_for()
-        (run / "elsewhere.toml").rename(run / "config.toml")
-        tab.locator("#note").wait_for(state="hidden")
-        tab.wrong.clear()  # the browser told of the answer 404
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-    tab.locator("#note", has_text="The server does not answer").wait_for()
-    assert [path.count("L") for path in paths(tab)] == [9]
-    assert {address.split("?")[0].removeprefix(server.url) for address in tab.asked} == {"/", "/compare", "/data"}
-    tab.goto("about:blank")
-    tab.wrong.clear()  # and of the answers that did not come
+def test_a_seed_that_is_left_alone_has_no_band(tab, tmp_path):
+    run = write_run(tmp_path / "run", evaluations=4)
+    for number in (5, 6):
+        evaluate(run, number * EVERY, 1, (2,))
+    tab.goto(write_page(tmp_path / "index.html", run))
+    assert [path.count("L") for path in paths(tab)] == [5]
+    (band,) = paths(tab, "#curves path.band")
+    assert band.count("L") == 7  # there and back over four evaluations
+    tab.mouse.move(*place(tab, 1))
+    assert tooltip(tab).locator("span").all_inner_texts() == ["td3", "62.00 ± –, 1 of 3 seeds"]

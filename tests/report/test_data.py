@@ -33,7 +33,7 @@ def test_curves_have_every_seed_and_their_statistics(tmp_path):
     assert curve["steps"] == [EVERY * k for k in range(1, 11)]
     assert curve["returns"] == [[score(2, step, seed) for step in curve["steps"]] for seed in curve["seeds"]]
     assert curve["mean"] == [score(2, step, 1) for step in curve["steps"]]
-    assert curve["std"] == pytest.approx([np.std([0, 1, 2])] * 10, rel=1e-6)
+    assert curve["std"] == [1] * 10  # of 0, 1 and 2, divided by n - 1
     assert curve["iqm"] == curve["mean"]
     assert all(
         low <= middle <= high for low, middle, high in zip(curve["low"], curve["iqm"], curve["high"], strict=True)
@@ -57,6 +57,7 @@ def test_seeds_of_one_label_may_lie_in_several_folders(tmp_path):
     assert curve["count"] == [3] * 10 + [1] * 2
     assert curve["returns"][0][10:] == [None, None]
     assert curve["mean"][9:11] == [score(1, 10 * EVERY, 1), score(1, 11 * EVERY, 2)]
+    assert curve["std"][9:] == [1, None, None]  # one seed has none
 
 
 def test_what_is_not_finite_becomes_null(tmp_path):
@@ -66,7 +67,7 @@ def test_what_is_not_finite_becomes_null(tmp_path):
     part = collected(run)["environments"][0]
     curve = part["curves"][0]
     assert [row[1] for row in curve["returns"]] == [None, None, 5]
-    assert (curve["mean"][1], curve["std"][1], curve["count"][1]) == (5, 0, 1)
+    assert (curve["mean"][1], curve["std"][1], curve["count"][1]) == (5, None, 1)
     q = part["training"]["q"][0]
     assert (q["steps"][0], q["mean"][:5]) == (1000, [None, None, None, None, 5])
     assert plain({"a": [np.nan, np.inf, np.float32(0.5)], "b": float("-inf")}) == {"a": [None, None, 0.5], "b": None}
@@ -78,8 +79,17 @@ def test_metrics_are_means_over_seeds_and_thinned(tmp_path):
     assert len(loss["steps"]) == 300  # 900 in threes
     assert loss["steps"][:2] == [3000, 6000]
     assert loss["mean"][0] == pytest.approx(np.mean([100, 50, 100 / 3]) + 1, rel=1e-6)
-    assert loss["std"][0] == pytest.approx(np.std([0, 1, 2]), rel=1e-6)  # each seed's loss is its number higher
+    assert loss["std"][0] == pytest.approx(1, rel=1e-6)  # each seed's loss is its number higher: 0, 1 and 2
     assert len(loss["steps"]) <= metrics.MOST_POINTS
+
+
+def test_std_is_of_the_finite_values_of_a_sample():
+    nan, inf = np.nan, np.inf
+    values = np.array([[1, 1, nan, nan, 1e200], [2, nan, nan, 7, -1e200], [6, 4, nan, inf, 0]])
+    mean, std = metrics.mean_and_std(values)
+    np.testing.assert_allclose(mean, [3, 2.5, nan, 7, 0])
+    np.testing.assert_allclose(std, [7**0.5, 4.5**0.5, nan, nan, inf])  # 14 / 2 and 4.5 / 1
+    assert [part.shape for part in metrics.mean_and_std(np.zeros((0, 0)))] == [(0,), (0,)]
 
 
 def test_diagnostics_are_read_where_there_are_some(tmp_path):
@@ -88,7 +98,7 @@ def test_diagnostics_are_read_where_there_are_some(tmp_path):
     rows = ["seed,step,quantity,value", "0,1000,coverage,0.5", "1,1000,coverage,0.7", "0,2000,coverage,nan", "0,10"]
     (run / "diagnostics.csv").write_text("\n".join(rows))  # the last line is half written
     assert collected(run)["environments"][0]["diagnostics"] == {
-        "coverage": [{"label": "td3", "steps": [1000, 2000], "mean": [0.6, None], "std": [0.1, None]}]
+        "coverage": [{"label": "td3", "steps": [1000, 2000], "mean": [0.6, None], "std": [0.1414214, None]}]
     }
 
 
@@ -138,4 +148,4 @@ def test_a_single_seed_and_evaluation_are_enough(tmp_path):
     curve = collected(run)["environments"][0]["curves"][0]
     assert curve["seeds"] == [7]
     assert curve["mean"] == curve["low"] == curve["high"] == [17]
-    assert curve["std"] == [0]
+    assert curve["std"] == [None]

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from teen import UserError
+from teen.cli.report import command
 from teen.report import curve, figures
 from teen.report import runs as reading
-from teen.report.write import command_report, write
+from teen.report.write import write
 
 from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
 
@@ -31,7 +33,7 @@ def report(tmp_path_factory):
     for algo, level in (("td3", 1), ("teen", 2)):
         for env in ("Hopper-v5", "dm_control/fish-swim"):
             write_run(root / "runs" / f"{algo}-{env}".replace("/", "-"), algo, env, level, members=2)
-    assert command_report([str(root / "runs"), "--out", str(root / "out")]) == 0
+    assert command([str(root / "runs"), "--out", str(root / "out")]) == 0
     return root / "out"
 
 
@@ -72,7 +74,7 @@ def test_tables_say_what_the_runs_did(report):
 def test_scores_are_given_at_the_steps_asked_for_too(tmp_path):
     write_run(tmp_path / "run")
     out = tmp_path / "out"
-    assert command_report([str(tmp_path / "run"), "--out", str(out), "--steps", "20000,70000"]) == 0
+    assert command([str(tmp_path / "run"), "--out", str(out), "--steps", "20000,70000"]) == 0
     scores = {int(row["step"]): row for row in rows(out / "data/scores.csv")}
     assert list(scores) == [20_000, 70_000, 100_000]
     assert float(scores[20_000]["best_mean"]) == score(1, 20_000, 1)
@@ -141,11 +143,11 @@ def test_bad_input_is_named_and_leaves_nothing(arguments, message, tmp_path, mon
     Path("empty").mkdir()
     Path("file").write_text("")
     with pytest.raises(UserError, match=message):
-        command_report(arguments)
+        command(arguments)
     assert not [*Path().rglob("new"), *Path().rglob("index.html")]
 
 
-def test_odd_runs_are_drawn(tmp_path):
+def test_odd_runs_are_plotted(tmp_path):
     """One seed and one evaluation; names that mean something to a file system, to TeX or to matplotlib."""
     one = write_run(tmp_path / "a", HOSTILE, "../../etc/passwd", seeds=(3,), evaluations=1)
     two = write_run(tmp_path / "b", "_hidden", f"$x^{HOSTILE}", evaluations=2)
@@ -171,23 +173,41 @@ def test_the_curve_of_a_run_goes_on_after_a_seed_has_ended(tmp_path):
     for number in (3, 4):
         evaluate(run, number * EVERY, 1, (0, 2))
     evaluate(run, 5 * EVERY, 1, (2,))
-    (axes,) = curve.curve(reading.evaluations(run), "td3").axes
+    (axes,) = curve.figure(reading.evaluations(run), "td3").axes
     middle = axes.lines[-1]
     np.testing.assert_array_equal(middle.get_xdata(), EVERY * np.arange(1, 6))
     assert middle.get_ydata()[1:].tolist() == [
         score(1, k * EVERY, seed) for k, seed in ((2, 1), (3, 1), (4, 1), (5, 2))
     ]
     assert middle.get_label() == "mean of 3 seeds, 1 at the end"
+    (band,) = axes.collections
+    corners = np.concatenate([path.vertices for path in band.get_paths()])
+    assert corners[:, 0].max() == 4 * EVERY  # the seed that is left has no band
+    assert np.ptp(corners[corners[:, 0] == 2 * EVERY, 1]) == pytest.approx(2)  # ± 1: of 0, 1 and 2
+    assert np.ptp(corners[corners[:, 0] == 4 * EVERY, 1]) == pytest.approx(2 * 2**0.5)  # of 0 and 2
 
 
-def test_a_curve_that_cannot_be_drawn_leaves_the_run_and_the_picture_alone(tmp_path):
-    run = write_run(tmp_path / "a", evaluations=2)
-    curve.draw(run / "eval.csv", run / "curve.png", "td3")
-    before = (run / "curve.png").read_bytes()
+def test_a_curve_of_one_seed_has_no_band(tmp_path):
+    run = write_run(tmp_path / "a", seeds=(0,), evaluations=3)
+    (axes,) = curve.figure(reading.evaluations(run), "td3").axes
+    assert [path for band in axes.collections for path in band.get_paths()] == []
+    assert axes.lines[-1].get_ydata().tolist() == [score(1, k * EVERY, 0) for k in (1, 2, 3)]
+
+
+def test_a_curve_that_cannot_be_plotted_leaves_the_earlier_picture(tmp_path, monkeypatch):
+    evaluations, picture = reading.evaluations(write_run(tmp_path / "a", evaluations=2)), tmp_path / "curve.png"
+    curve.plot(evaluations, picture, "td3")
+    before = picture.read_bytes()
     assert before.startswith(b"\x89PNG")
-    (run / "eval.csv").write_text("seed,step\n?,?\n")
-    curve.draw(run / "eval.csv", run / "curve.png", "td3")
-    assert (run / "curve.png").read_bytes() == before
+
+    def fail(figure, file, **options):
+        file.write(b"half")
+        raise OSError("no space")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(OSError, match="no space"):
+        curve.plot(evaluations, picture, "td3")
+    assert picture.read_bytes() == before
 
 
 def test_file_names_are_harmless_and_distinct():

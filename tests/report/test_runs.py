@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from teen.config import job as config
-from teen.disk import folder as rundir
+from teen.config.job import resolve
+from teen.disk import logs
+from teen.disk.folder import RunFolder
 from teen.engine.evaluate import Episode
 from teen.errors import UserError
 from teen.report import runs
@@ -31,8 +32,8 @@ def write(folder: Path, evaluations: str | bytes = EVAL, settings: str = CONFIG,
 def named(env: str = "Ant-v5", algo: str = "teen", **settings) -> runs.Run:
     """A run of which only the settings matter."""
     nothing = np.zeros((0, 0))
-    own = {"algo": algo, "env": env, **settings}
-    return runs.Run(Path("r"), own, {}, [], np.zeros(0, int), nothing, nothing, {}, {})
+    settings = {"algo": algo, "env": env, **settings}
+    return runs.Run(Path("r"), settings, {}, [], np.zeros(0, int), nothing, nothing, {}, {})
 
 
 def test_a_run_as_arrays(tmp_path):
@@ -50,8 +51,8 @@ def test_a_run_as_arrays(tmp_path):
 
 
 def test_what_a_run_writes_is_read(tmp_path):
-    job = config.resolve({"env": "Pendulum-v1", "seeds": "3,5", "alpha": 0.5})
-    folder = rundir.RunDir(tmp_path, job.run, job.variants[0].config)
+    job = resolve({"env": "Pendulum-v1", "seeds": "3,5", "alpha": 0.5})
+    folder = RunFolder(tmp_path, job.settings, job.variants[0].config)
     folder.begin()
     assert runs.read(tmp_path).returns.shape == (0, 0)
     folder.log_evaluation([Episode(seed, 5000, "mean", k, seed + k, 200) for seed in (3, 5) for k in range(2)])
@@ -62,6 +63,19 @@ def test_what_a_run_writes_is_read(tmp_path):
     np.testing.assert_array_equal(run.returns, [[3.5], [5.5]])
     np.testing.assert_array_equal(run.members[5000], [[np.nan, np.nan], [np.nan, 9]])
     np.testing.assert_array_equal(run.training["q"], [0.1, 0.2])
+
+
+def test_evaluations_from_memory_are_those_from_disk(tmp_path):
+    rows = [line.split(",") for line in EVAL.splitlines()[1:]]
+    evaluations = runs.evaluations_of((int(row[0]), int(row[1]), row[2], float(row[4])) for row in rows)
+    for one, other in zip(evaluations, runs.evaluations(write(tmp_path)), strict=True):
+        np.testing.assert_equal(one, other)
+    infinite = runs.evaluations_of([(0, 5, "mean", 1.0), (0, 5, "mean", np.inf)])
+    assert infinite.episodes.tolist() == [[2]]
+    np.testing.assert_array_equal(infinite.returns, [[np.nan]])
+    assert runs.evaluations_of([]).returns.shape == (0, 0)
+    with pytest.raises(ValueError, match="invalid literal"):
+        runs.evaluations_of([(0, 5, "first", 1.0)])
 
 
 @pytest.mark.parametrize("half", ["1", "1,10000,mean,0,-9", "1,10000,mean,0,-9.5,200", "\0\0\0", "1,10000,mean,0,\xff"])
@@ -156,9 +170,9 @@ def test_a_damaged_config_is_named(tmp_path, settings, message):
         runs.read(write(tmp_path, settings=settings))
 
 
-def test_a_log_beyond_all_measure(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "LARGEST_LOG", 100)
-    with pytest.raises(UserError, match=r"eval\.csv is absurdly large"):
+def test_a_log_that_is_too_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "LARGEST_LOG", 100)
+    with pytest.raises(UserError, match=r"eval\.csv is too large"):
         runs.read(write(tmp_path))
 
 
@@ -166,8 +180,8 @@ def test_runs_are_found_at_any_depth_in_order_and_once(tmp_path, monkeypatch):
     for name in ("b/alpha=0.2", "b/alpha=0", "a", "b/alpha=0/agent/old", "a-2"):
         write(tmp_path / name)
     (tmp_path / "b" / "config.toml").write_text(CONFIG)  # no eval.csv beside it
-    found = ["a", "a-2", "b/alpha=0", "b/alpha=0/agent/old", "b/alpha=0.2"]
-    assert runs.find([tmp_path]) == [tmp_path / name for name in found]
+    names = ["a", "a-2", "b/alpha=0", "b/alpha=0/agent/old", "b/alpha=0.2"]
+    assert runs.find([tmp_path]) == [tmp_path / name for name in names]
     monkeypatch.chdir(tmp_path)
     by_hand = runs.find(["b/alpha=0.2", "a", "../" + tmp_path.name + "/a", tmp_path / "a", "b"])
     assert list(map(str, by_hand)) == ["b/alpha=0.2", "a", "b/alpha=0", "b/alpha=0/agent/old"]
@@ -203,8 +217,8 @@ def test_a_folder_may_hold_links_to_runs(tmp_path):
     (near / "sweep").symlink_to(tmp_path / "far" / "sweep")
     (near / "lost").symlink_to(tmp_path / "nowhere")
     (near / "b" / "inside").symlink_to(tmp_path / "far")
-    found = ["a", "b", "sweep/alpha=0", "sweep/deeper/c"]
-    assert runs.find([near]) == [near / name for name in found]
+    names = ["a", "b", "sweep/alpha=0", "sweep/deeper/c"]
+    assert runs.find([near]) == [near / name for name in names]
     assert runs.find([near], links=False) == [near / "b"]
     assert runs.find([near / "b"]) == [near / "b"]  # a run's own links are not runs beside it
 
@@ -236,9 +250,9 @@ def test_labels_keep_apart_what_differs_late():
 
 
 def test_a_setting_that_older_runs_do_not_name_has_its_old_value():
-    old, same, other = ({"algo": "sac", **own} for own in ({}, {"target_entropy": -1.0}, {"target_entropy": -0.5}))
-    assert runs.labels([named(**old), named(**same)]) == ["sac", "sac"]
-    assert runs.labels([named(**old), named(**other)]) == ["sac", "sac target_entropy=-0.5"]
+    old, same, other = named(algo="sac"), *(named(algo="sac", target_entropy=entropy) for entropy in (-1.0, -0.5))
+    assert runs.labels([old, same]) == ["sac", "sac"]
+    assert runs.labels([old, other]) == ["sac", "sac target_entropy=-0.5"]
 
 
 def test_labels_are_silent_on_what_does_not_change_learning():
@@ -254,8 +268,8 @@ def test_labels_name_the_base_learner():
     assert runs.labels([named(**on_td3)]) == ["teen"]
     assert runs.labels([named(**on_sac)]) == ["teen base=sac"]
     assert runs.labels([named(**on_td3), named(**on_sac)]) == ["teen base=td3", "teen base=sac"]
-    several = [named(**on_td3), named(**on_sac), named(**{**on_sac, "delay": 3})]
-    assert runs.labels(several) == ["teen base=td3 delay=2", "teen base=sac delay=1", "teen base=sac delay=3"]
+    three = [named(**on_td3), named(**on_sac), named(**{**on_sac, "delay": 3})]
+    assert runs.labels(three) == ["teen base=td3 delay=2", "teen base=sac delay=1", "teen base=sac delay=3"]
 
 
 def test_labels_mean_the_same_in_every_task():

@@ -1,25 +1,22 @@
 """A real server on a port of its own: what it shows, and what it does not."""
 
-import gc
 import http.client
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-import weakref
 from typing import NamedTuple
 from urllib.parse import quote
 
 import pytest
 
 from teen import UserError
+from teen.cli.serve import command
 from teen.disk.lock import locked
-from teen.report.library import Library
-from teen.report.serve import HEADERS, Server, command_serve
+from teen.report.serve import HEADERS, Server
 
 from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
 
@@ -249,58 +246,33 @@ def test_an_empty_folder_waits_and_a_folder_may_itself_be_a_run(tmp_path):
             assert expected in ask(running, "/").text
 
 
-def test_a_run_and_one_of_its_name_inside_are_two(tmp_path):
-    root = write_run(tmp_path / "same", level=1)
-    inner = write_run(root / "same", level=2)
-    library = Library(root)
-    assert library.folders() == {".": root, "same": inner}
-    assert sorted(entry.score for entry in library.entries()) == [101, 201]
-
-
-def test_a_run_that_is_shown_by_itself_is_not_being_written_because_its_neighbours_are(tmp_path):
-    with locked(tmp_path):
-        (entry,) = Library(write_run(tmp_path / "run")).entries()
-        assert not entry.writing
-        assert Library(tmp_path).entries()[0].writing
-
-
-def test_runs_that_are_gone_are_forgotten(root):
-    library = Library(root)
-    library.entries()
-    gone = weakref.ref(library._runs[root / "first"][1].returns)
-    shutil.rmtree(root / "first")
-    assert len(library.entries()) == 2
-    gc.collect()
-    assert gone() is None
-
-
 def test_a_port_in_use_and_a_missing_folder_are_named(server, root):
     assert server.server_address[0] == "127.0.0.1"
     with pytest.raises(UserError, match=rf"port {server.server_port} cannot be used.*choose another --port"):
-        command_serve([str(root), "--port", str(server.server_port)])
+        command([str(root), "--port", str(server.server_port)])
     with pytest.raises(UserError, match="port 70000 cannot be used"):
-        command_serve([str(root), "--port", "70000"])
+        command([str(root), "--port", "70000"])
     with pytest.raises(UserError, match="is not a folder"):
-        command_serve([str(root / "missing")])
+        command([str(root / "missing")])
 
 
-@pytest.mark.parametrize("module", ["serve", "compare"])
+@pytest.mark.parametrize("module", ["serve", "compare", "write"])
 def test_reading_runs_needs_neither_jax_nor_environments_nor_matplotlib(module):
     light = (
         f"import sys, teen.report.{module}; print({{'jax', 'gymnasium', 'mujoco', 'matplotlib'}} & set(sys.modules))"
     )
-    found = subprocess.run([sys.executable, "-c", light], check=True, capture_output=True, text=True)
-    assert found.stdout == "set()\n"
+    process = subprocess.run([sys.executable, "-c", light], check=True, capture_output=True, text=True)
+    assert process.stdout == "set()\n"
 
 
 def test_ctrl_c_ends_it_quietly(root):
-    command = (
+    program = (
         # A shell in the background hands down an ignored SIGINT.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from teen.report.serve import command_serve; raise SystemExit(command_serve([{str(root)!r}, '--port', '0']))"
+        f"from teen.cli.serve import command; raise SystemExit(command([{str(root)!r}, '--port', '0']))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         line = process.stdout.readline()

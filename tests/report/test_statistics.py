@@ -49,8 +49,8 @@ def bootstrap(scores, statistic, resamples=2000) -> statistics.Interval:
     """Of any statistic, one resample after the other: each task is drawn from by itself."""
     rng = np.random.default_rng(0)
     draws = [rng.integers(len(task), size=(resamples, len(task))) for task in scores]
-    found = [statistic([task[draw[i]] for task, draw in zip(scores, draws, strict=True)]) for i in range(resamples)]
-    return statistics.Interval(statistic(scores), *np.quantile(found, (0.025, 0.975)).tolist())
+    values = [statistic([task[draw[i]] for task, draw in zip(scores, draws, strict=True)]) for i in range(resamples)]
+    return statistics.Interval(statistic(scores), *np.quantile(values, (0.025, 0.975)).tolist())
 
 
 def same_within_chance(ours, other, spread, share=0.15):
@@ -122,6 +122,12 @@ def test_iqm_is_rliables(rliable, shape):
     assert statistics.iqm(scores) == pytest.approx(rliable[1].aggregate_iqm(scores), rel=1e-12)
 
 
+def test_sample_std_by_hand():
+    assert statistics.sample_std(np.array([2.0, 4, 9])) == pytest.approx(13**0.5)  # (9 + 1 + 16) / 2
+    assert statistics.sample_std(np.array([3.0, 3])) == 0
+    assert statistics.sample_std(np.array([3.0])) is statistics.sample_std(np.zeros(0)) is None
+
+
 def test_intervals_by_hand():
     """Two seeds: the mean of a resample is 0, 1 or 2 with odds of 1 : 2 : 1."""
     scores = [np.array([0.0, 2.0])]
@@ -173,7 +179,7 @@ def test_probability_of_improvement_resamples_both_sides_by_themselves():
     x, y = [rng.normal(size=7), rng.normal(size=5)], [rng.normal(size=4), rng.normal(size=9)]
 
     def share_won(tasks):
-        return float(np.mean([np.mean(own[:, None] > other) for own, other in zip(tasks[:2], tasks[2:], strict=True)]))
+        return float(np.mean([np.mean(one[:, None] > other) for one, other in zip(tasks[:2], tasks[2:], strict=True)]))
 
     ours = statistics.probability_of_improvement(x, y, 20_000)
     general = bootstrap([*x, *y], share_won, 5_000)
@@ -196,20 +202,20 @@ def test_a_seed_without_a_score_is_dropped_from_its_task():
 
 @pytest.mark.parametrize("scores", [[], [np.ones(3), np.full(2, NAN)], [np.ones(3), np.zeros(0)]], ids=range(3))
 def test_a_task_without_seeds_leaves_nothing_to_say(scores):
-    found = [
+    intervals = [
         statistics.iqm_interval(scores),
         statistics.probability_of_improvement(scores, [np.ones(3)] * len(scores)),
         statistics.probability_of_improvement([np.ones(3)] * len(scores), scores),
     ]
-    assert np.isnan(found).all()
+    assert np.isnan(intervals).all()
 
 
 def test_curve_by_hand():
     returns = np.array([[0, 5, 1, NAN], [2, NAN, 1, NAN]])
-    for found, wanted in zip(
+    for part, wanted in zip(
         statistics.iqm_curve(returns), ([1, 5, 1, NAN], [0, 5, 1, NAN], [2, 5, 1, NAN]), strict=True
     ):
-        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(part, wanted)
     assert [part.shape for part in statistics.iqm_curve(np.zeros((0, 3)))] == [(3,)] * 3
     assert [part.shape for part in statistics.iqm_curve(np.zeros((0, 0)))] == [(0,)] * 3
 
@@ -220,5 +226,6 @@ def test_curve_is_the_interval_of_each_evaluation():
     returns[[0, 8], 4] = NAN
     curve, low, high = statistics.iqm_curve(returns, 20_000)
     for k in range(6):
-        own = statistics.iqm_interval([returns[:, k]], 20_000, seed=7)
-        same_within_chance(statistics.Interval(curve[k], low[k], high[k]), own, (own.high - own.low) / 4, share=0.1)
+        ours = statistics.Interval(curve[k], low[k], high[k])
+        alone = statistics.iqm_interval([returns[:, k]], 20_000, seed=7)
+        same_within_chance(ours, alone, (alone.high - alone.low) / 4, share=0.1)

@@ -1,7 +1,7 @@
 """A small run that is cut in many ways, and what it is compared with. As a program: the same in a process of its own,
 which dies or waits at a given moment.
 
-    python -m tests.survival die "state written" 3 train --resume runs/x
+    python -m tests.training.survival die "state written" 3 train --resume runs/x
 """
 
 import os
@@ -19,6 +19,7 @@ import pytest
 
 from teen.cli import main as cli
 from teen.disk import checkpoint
+from teen.disk.checkpoint import Checkpoint
 from teen.engine import evaluate
 from teen.training.recorder import Recorder
 
@@ -32,20 +33,20 @@ A_STEP = "a step"  # a chunk of CHUNK environment steps
 A_MOMENT = "a moment"  # counted in seconds from the first chunk on
 
 
-def newest(run: Path) -> checkpoint.Found:
+def newest(run: Path) -> Checkpoint:
     return checkpoint.newest(run / "checkpoint")
 
 
-def rows(found: checkpoint.Found) -> np.ndarray:
+def rows(saved: Checkpoint) -> np.ndarray:
     """All that the replay holds: (lane, step, column)."""
-    return np.concatenate([block for _, block in found.rows()], axis=1)[:, -BUFFER:]
+    return np.concatenate([block for _, block in saved.rows()], axis=1)[:, -BUFFER:]
 
 
-def same(one: checkpoint.Found, other: checkpoint.Found) -> bool:
-    ours, theirs = one.record.arrays, other.record.arrays
+def same(one: Checkpoint, other: Checkpoint) -> bool:
+    ours, theirs = one.snapshot.arrays, other.snapshot.arrays
     return (
         one.step == other.step
-        and one.record.facts == other.record.facts
+        and one.snapshot.facts == other.snapshot.facts
         and ours.keys() == theirs.keys()
         and all(ours[k].dtype == theirs[k].dtype and np.array_equal(ours[k], theirs[k]) for k in ours)
         and np.array_equal(rows(one), rows(other))
@@ -111,7 +112,7 @@ def stopped_in_an_evaluation(count: int) -> Iterator[None]:
 
 def start(what: str, place: str, number: float, arguments: list[str]) -> subprocess.Popen[str]:
     """The run in a process of its own. `what`: die, or wait and say so, when `place` is reached `number` times."""
-    command = [sys.executable, "-m", "tests.survival", what, place, str(number), *arguments]
+    command = [sys.executable, "-m", "tests.training.survival", what, place, str(number), *arguments]
     environment = {**os.environ, "PYTHONPATH": "src"}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

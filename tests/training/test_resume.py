@@ -1,21 +1,22 @@
 """A run that was cut and goes on equals one that was not."""
 
 import filecmp
+from dataclasses import replace
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import safetensors.numpy
 
 import teen
 from teen import algos, envs
-from teen.algos import teen as teen_algo
 from teen.cli import main as cli
 from teen.disk import checkpoint
-from teen.engine import loop as engine
-from teen.snapshot import Record
+from teen.disk.checkpoint import CheckpointWriter
+from teen.engine.loop import Loop, Start
+from teen.settings import stacked
+from teen.snapshot import Snapshot
 from teen.training import run as training
 from tests.engine.test_loop import PLAN, TEEN, Listener
 
@@ -23,7 +24,7 @@ SMALL = {
     "width": 8, "batch": 16, "warmup": 200, "buffer": 800, "eval_every": 500, "eval_episodes": 1,
     "members_every": 1000, "log_every": 100, "checkpoint_every": 400, "show": False,
 }  # fmt: skip
-OWN = {
+SETTINGS = {
     "teen": {"n": 3, "m": 2, "epsilon": 0.05},
     "sunrise": {"n": 3},
     "redq": {"critics": 3},
@@ -35,11 +36,11 @@ def assert_same_end(one: Path, other: Path) -> None:
     """Parameters, optimisers, keys, acting weights, simulators, replay, logs, agent."""
     ours, theirs = checkpoint.newest(one / "checkpoint"), checkpoint.newest(other / "checkpoint")
     assert ours.step == theirs.step
-    assert ours.record.facts == theirs.record.facts
-    assert ours.record.arrays.keys() == theirs.record.arrays.keys()
-    for name, array in ours.record.arrays.items():
-        np.testing.assert_array_equal(array, theirs.record.arrays[name], err_msg=name)
-    rows = [np.concatenate([block for _, block in found.rows()], axis=1)[:, -800:] for found in (ours, theirs)]
+    assert ours.snapshot.facts == theirs.snapshot.facts
+    assert ours.snapshot.arrays.keys() == theirs.snapshot.arrays.keys()
+    for name, array in ours.snapshot.arrays.items():
+        np.testing.assert_array_equal(array, theirs.snapshot.arrays[name], err_msg=name)
+    rows = [np.concatenate([block for _, block in saved.rows()], axis=1)[:, -800:] for saved in (ours, theirs)]
     np.testing.assert_array_equal(*rows)
     for name in ("eval.csv", "train.csv", "config.toml", "agent/weights.safetensors"):
         assert filecmp.cmp(one / name, other / name, shallow=False), name
@@ -53,7 +54,7 @@ CASES = [(algo, 3) for algo in algos.NAMES] + [
 @pytest.mark.parametrize(("algo", "lanes"), CASES)
 def test_two_thousand_steps_are_twice_a_thousand(algo, lanes, tmp_path):
     """Hopper-v5, whose episodes end at any moment; the replay has wrapped by then, and the second half comes later."""
-    settings = {**SMALL, **OWN.get(algo, {}), "seeds": lanes, "backend": "gymnasium"}
+    settings = {**SMALL, **SETTINGS.get(algo, {}), "seeds": lanes, "backend": "gymnasium"}
     teen.train(algo, "Hopper-v5", out=tmp_path / "whole", steps=2000, **settings)
     teen.train(algo, "Hopper-v5", out=tmp_path / "cut", steps=1000, **settings)
     outcome = training.resume(tmp_path / "cut", steps=2000, show=False)
@@ -98,14 +99,14 @@ def test_rows_are_written_once(tmp_path):
     """Of 800 rows kept, a checkpoint writes those of the 400 steps since the last one, and drops what nobody needs."""
     settings = {**SMALL, "seeds": 2, "steps": 2000}
     written = []
-    original = checkpoint.Checkpoints._write_rows
+    original = CheckpointWriter._write_rows
 
     def watched(self, first, block):
         written.append((first, block.shape))
         return original(self, first, block)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoints, "_write_rows", watched)
+        patch.setattr(CheckpointWriter, "_write_rows", watched)
         teen.train("td3", "tests.toys:PointMass-v0", out=tmp_path / "run", **settings)
     assert written == [(first, (2, 400, 5)) for first in range(0, 2000, 400)]
     left = sorted(path.name for path in (tmp_path / "run" / "checkpoint").glob("rows-*"))
@@ -126,7 +127,7 @@ def test_an_episode_whose_state_is_not_known_begins_again(env, tmp_path, capsys)
     """EnvPool's cannot be saved, and neither can that of an environment which holds an object of its own."""
     settings = {**SMALL, "seeds": 5, "eval_every": 1000}
     teen.train("td3", env, out=tmp_path / "run", steps=1000, **settings)
-    before = checkpoint.newest(tmp_path / "run" / "checkpoint").record
+    before = checkpoint.newest(tmp_path / "run" / "checkpoint").snapshot
     capsys.readouterr()
     training.resume(tmp_path / "run", steps=2000, show=False)
     error = capsys.readouterr().err
@@ -136,7 +137,7 @@ def test_an_episode_whose_state_is_not_known_begins_again(env, tmp_path, capsys)
     after = checkpoint.newest(tmp_path / "run" / "checkpoint")
     for crew in {name.split("/")[2] for name in before.arrays if name.startswith("engine/collector/")}:
         name = f"engine/collector/{crew}/lanes/episodes"
-        assert (after.record.arrays[name] > before.arrays[name]).all()
+        assert (after.snapshot.arrays[name] > before.arrays[name]).all()
 
 
 def test_an_episode_that_begins_again_does_not_repeat_the_first_one():
@@ -145,41 +146,40 @@ def test_an_episode_that_begins_again_does_not_repeat_the_first_one():
     assert len({value for start in starts for value in start.ravel().tolist()}) == 6
 
 
-def inject_nan(record: Record, lane: int) -> Record:
+def inject_nan(snapshot: Snapshot, lane: int) -> Snapshot:
     """In one number of one lane's critics."""
-    arrays = dict(record.arrays)
-    name = next(name for name in arrays if name.startswith("learning/state.members.critics"))
+    arrays = dict(snapshot.arrays)
+    name = next(name for name in arrays if name.startswith("trainer/state.members.critics"))
     arrays[name] = arrays[name].copy()
     arrays[name].reshape(len(arrays[name]), -1)[lane, 0] = np.nan
-    return record._replace(arrays=arrays)
+    return snapshot._replace(arrays=arrays)
 
 
 @pytest.fixture(scope="module")
 def five_lanes():
     """What five lanes of TEEN kept after 100 steps, and what goes on from there."""
     kept = []
-    plan = PLAN._replace(steps=100, sync=5, eval_every=50, log_every=50, checkpoint_every=100)
-    algo, seeds = teen_algo.make(TEEN), [1, 2, 3, 4, 5]
-    hypers = jax.tree.map(lambda *x: jnp.stack(x), *[teen_algo.hyper(TEEN)] * 5)
+    plan = replace(PLAN, steps=100, sync=5, eval_every=50, log_every=50, checkpoint_every=100)
+    algo, seeds, config = algos.find("teen"), [1, 2, 3, 4, 5], stacked([TEEN] * 5)
 
     def train(plan, **options):
         pools = [envs.make("tests.toys:PointMass-v0", 5)], envs.make("tests.toys:PointMass-v0", 15)
         listener = Listener()
-        return engine.train(algo, plan, seeds, hypers, *pools, listener, **options), listener
+        return Loop(algo, plan, seeds, config, *pools, listener, **options).run(), listener
 
-    def keep(step, record, rows):
-        kept.append((step, record, list(rows(0, step))))
+    def keep(step, snapshot, rows):
+        kept.append((step, snapshot, list(rows(0, step))))
 
     train(plan, keep=keep)
     return kept[-1], lambda change, **plans: train(
-        plan._replace(steps=300, **plans), start=engine.Start(kept[-1][0], change(kept[-1][1]), kept[-1][2])
+        replace(plan, steps=300, **plans), start=Start(kept[-1][0], change(kept[-1][1]), kept[-1][2])
     )
 
 
 def test_a_lane_that_is_not_finite_is_quarantined_and_the_others_do_not_notice(five_lanes):
     _, go_on = five_lanes
-    (healthy, _, _), log = go_on(lambda record: record)
-    (sick, step, fault), sick_log = go_on(lambda record: inject_nan(record, 3))
+    (healthy, _, _), log = go_on(lambda snapshot: snapshot)
+    (sick, step, fault), sick_log = go_on(lambda snapshot: inject_nan(snapshot, 3))
     assert (step, fault, log.quarantine) == (300, None, {})
     at, quantity = sick_log.quarantine.pop(3)
     assert 100 < at <= 155  # at the latest the next log and evaluation, of step 150, notice
@@ -202,7 +202,7 @@ def test_a_lane_that_is_not_finite_is_quarantined_and_the_others_do_not_notice(f
 
 def test_on_nan_stop_ends_the_run_and_names_the_quantity(five_lanes):
     _, go_on = five_lanes
-    (_, step, fault), _ = go_on(lambda record: inject_nan(record, 3), on_nan="stop")
+    (_, step, fault), _ = go_on(lambda snapshot: inject_nan(snapshot, 3), on_nan="stop")
     assert step <= 155
     assert "is not finite in lane 3, seed 4, by step" in str(fault)
 
@@ -210,10 +210,10 @@ def test_on_nan_stop_ends_the_run_and_names_the_quantity(five_lanes):
 def test_when_no_lane_is_left_the_run_ends(five_lanes):
     _, go_on = five_lanes
 
-    def everywhere(record):
+    def everywhere(snapshot):
         for lane in range(5):
-            record = inject_nan(record, lane)
-        return record
+            snapshot = inject_nan(snapshot, lane)
+        return snapshot
 
     (_, step, fault), log = go_on(everywhere)
     assert step <= 155
@@ -227,14 +227,14 @@ def test_a_quarantine_is_logged_and_survives_a_resume(tmp_path, capsys):
     flags = "--env tests.toys:PointMass-v0 --algo td3 --seeds 3 --width 8 --batch 16 --warmup 50 --eval-every 100"
     flags += " --eval-episodes 1 --log-every 50 --checkpoint-every 100 --buffer 100"
     assert cli.main(["train", *flags.split(), "--steps", "100", "--out", str(out)]) == 0
-    found = checkpoint.newest(out / "checkpoint")
-    sick = dict(found.record.arrays)
-    name = next(name for name in sick if name.startswith("engine/learning/state.") and ".critics." in name)
+    saved = checkpoint.newest(out / "checkpoint")
+    sick = dict(saved.snapshot.arrays)
+    name = next(name for name in sick if name.startswith("engine/trainer/state.") and ".critics." in name)
     sick[name] = sick[name].copy()
     sick[name][1] = np.nan
     # the same step again, as a checkpoint of its own
-    writer = checkpoint.Checkpoints(out / "checkpoint", 100)
-    writer.save(100, Record(sick, found.record.facts), lambda first, last: found.rows())
+    writer = CheckpointWriter(out / "checkpoint", 100)
+    writer.save(100, Snapshot(sick, saved.snapshot.facts), lambda first, last: saved.rows())
     capsys.readouterr()
     assert cli.main(["train", "--resume", str(out), "--steps", "200"]) == 0
     assert "of seed 1 is not finite: it no longer counts" in capsys.readouterr().err

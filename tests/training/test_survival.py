@@ -16,7 +16,7 @@ import pytest
 
 from teen.cli import main as cli
 from teen.disk import checkpoint
-from teen.engine import learner as learning
+from teen.engine.trainer import Trainer
 from teen.errors import UserError
 from teen.training import run as training
 from tests.training.survival import (
@@ -139,8 +139,8 @@ def test_a_run_may_die_again_and_again(reference, tmp_path):
 @pytest.mark.parametrize(
     ("number", "code", "patched", "name", "count", "step"),
     [
-        (signal.SIGTERM, 143, learning.Learning, "_learn", 6, WARMUP + 6 * CHUNK),
-        (signal.SIGINT, 130, learning.Learning, "_learn", 13, WARMUP + 13 * CHUNK),
+        (signal.SIGTERM, 143, Trainer, "_learn", 6, WARMUP + 6 * CHUNK),
+        (signal.SIGINT, 130, Trainer, "_learn", 13, WARMUP + 13 * CHUNK),
         (signal.SIGTERM, 143, checkpoint, "reached", 11, 3 * EVERY),  # the first two saves call it five times each
     ],
     ids=["in an update", "ctrl-c in an update", "in a save"],
@@ -164,9 +164,9 @@ def test_an_evaluation_that_was_stopped_begins_again(reference, tmp_path, capsys
     with stopped_in_an_evaluation(2):
         assert cli.main([*TRAIN, "--out", str(run)]) == 143
     assert f"teen train --resume {run}" in capsys.readouterr().err
-    found = newest(run)
-    assert found.step in (200, 210)  # whether the signal comes before or after the loop looks for it
-    assert [due["step"] for due in found.record.facts["engine"]["evaluations"].values()] == [200]
+    saved = newest(run)
+    assert saved.step in (200, 210)  # whether the signal comes before or after the loop looks for it
+    assert [due["step"] for due in saved.snapshot.facts["engine"]["evaluator"].values()] == [200]
     assert {line.split(",")[1] for line in (run / "eval.csv").read_text().splitlines()[1:]} == {"100"}
     resumed(run)
     assert_same_end(run, reference)
@@ -326,7 +326,7 @@ def test_nobody_is_told_to_remove_a_folder_where_somebody_trains(used, reference
     assert contents(run) == before
 
 
-def test_a_lock_is_no_way_out_of_the_run_directory(reference, tmp_path, capsys):
+def test_a_lock_is_no_way_out_of_the_run_folder(reference, tmp_path, capsys):
     elsewhere, run = tmp_path / "elsewhere", tmp_path / "run"
     elsewhere.write_text("keep me")
     run.mkdir()

@@ -1,119 +1,153 @@
-"""What the algorithms share: a learner cut at its target, and the order of an update."""
+"""A learner cut at its target, the steps that learners share, and an algorithm made of one learner."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+import optax
+from jax import Array, lax, random
 
-from .. import ops
+from .. import nets, ops
 from ..errors import UserError
-from ..settings import leaves
-from ..spec import Batch, Clock, PyTree, Spec
+from ..spec import Algorithm, Batch, C, Clock, Extras, Insight, Metrics, N, PyTree, S, Spec
 
 Objective = Callable[[Array], Array]  # (batch, action) -> (batch,): what an actor's action is worth
-Losses = dict[str, Array]
 
 
-class Base(NamedTuple):
-    """One actor-critic learner, cut at the target y, so that an ensemble can make y for many of them.
+class ActorCritic(Protocol):
+    """The weights of a learner; further fields are its own."""
 
-    `member` is its state, `h` its per-lane numbers, `agent` what acting and judging need of it.
-    """
-
-    init: Callable[[Array, Spec, PyTree], PyTree]  # key, spec, h -> member
-    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise of one update
-    next_action: Callable[..., tuple[Array, Array]]  # member, h, next_obs, noise -> action, bonus
-    target_q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,)
-    q: Callable[[PyTree, Array, Array], Array]  # member, obs, action -> (batch,): what its actor follows
-    fit_critics: Callable[..., tuple[PyTree, Losses]]  # member, h, batch, y, weight -> member, losses
-    improve: Callable[..., tuple[PyTree, Losses]]  # member, h, obs, objective, noise, weight -> member, losses
-    move_targets: Callable[[PyTree, PyTree], PyTree]  # member, h -> member
-
-    agent: Callable[[PyTree, PyTree], PyTree]  # member, h -> agent
-    weights: Callable[[PyTree], PyTree]  # agent -> the part of it that acting needs
-    draw_act: Callable[[Array, Spec], PyTree]  # key, spec -> noise of one exploring action
-    act: Callable[[PyTree, Array, PyTree], Array]  # weights, obs, noise -> exploring action
-    policy: Callable[[PyTree, Array], Array]  # weights, obs -> action without noise
-    follow: Callable[[PyTree, Array, PyTree], tuple[Array, Array]]  # agent, obs, noise -> action its Q is about, bonus
-    value: Callable[[PyTree, Array, Array], Array]  # agent, obs, action -> (batch,)
+    @property
+    def actor(self) -> nets.MLP: ...
+    @property
+    def critics(self) -> nets.MLP: ...  # leaves (critic, ...)
 
 
-class Parts(NamedTuple):
-    """An update in three parts. Randomness enters through `draw` alone, so that tests can inject it."""
-
-    draw: Callable[[Array, int, Spec], PyTree]  # key, batch, spec -> noise
-    fit: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: everything but the actors
-    improve: Callable[..., tuple[PyTree, Losses]]  # state, batch, clock, noise: actors, then targets
-    watch: Callable[[PyTree, Batch], Losses]  # state, batch -> diagnostics
-    turn: Callable[[Clock], Array | bool]  # whether `improve` follows; a plain True costs no branch
+class CriticSettings(Protocol):
+    @property
+    def lr(self) -> float: ...
+    @property
+    def critic_norm(self) -> nets.Norm: ...
 
 
-def update(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Losses]:
-    """One gradient step; `improve` comes only when it is its turn."""
-    state, losses = parts.fit(state, batch, clock, noise)
-    turn = parts.turn(clock)
-    if turn is True:
-        return parts.improve(state, batch, clock, noise)[0], losses
-    state = lax.cond(
-        turn,
-        lambda s: parts.improve(s, batch, clock, noise)[0],
-        lambda s: s,
-        state,
-    )
-    return state, losses
+W = TypeVar("W", bound=ActorCritic)
+T = TypeVar("T")
 
 
-def probe(parts: Parts, state: PyTree, batch: Batch, clock: Clock, noise: PyTree) -> Losses:
-    """The losses of an update that is not applied, and what else is worth watching."""
-    fitted, losses = parts.fit(state, batch, clock, noise)
-    _, actor_losses = parts.improve(fitted, batch, clock, noise)
-    return {**losses, **actor_losses, **parts.watch(state, batch)}
+def target_q(cfg: CriticSettings, state: Any, obs: Array, action: Array) -> Array:
+    """Return the smallest of the target critics' Q: (batch,)."""
+    return nets.critics(state.target_critics, obs, action, cfg.critic_norm).min(0)
 
 
-def fit_q(
-    critics: Callable[..., Array],
-    params: PyTree,
-    opt: PyTree,
-    lr: Array,
-    batch: Batch,
-    y: Array,
-    weight: Array | float = 1.0,
-) -> tuple[PyTree, PyTree, Losses]:
-    """Moves every critic towards y: mean of weight · (y − Q)². `critics` gives (critic, batch)."""
+def fit_critics(
+    cfg: CriticSettings, state: S, batch: Batch, y: Array, weight: Array | float = 1.0
+) -> tuple[S, Metrics]:
+    """Move every critic towards y: minimise the mean of weight · (y − Q)². Changes `critics` and `critic_opt`."""
+    s: Any = state
 
-    def loss(params: PyTree) -> tuple[Array, Array]:
-        q = critics(params, batch.obs, batch.action)
+    def loss(critics: nets.MLP) -> tuple[Array, Array]:
+        q = nets.critics(critics, batch.obs, batch.action, cfg.critic_norm)  # (critic, batch)
         rows = jnp.broadcast_to(weight, y.shape)
         return (rows[None] * jnp.square(y[None] - q)).mean(1).sum(), q
 
-    (total, q), grads = jax.value_and_grad(loss, has_aux=True)(params)
-    params, opt = ops.adam_step(params, grads, opt, lr)
-    return params, opt, {"critic_loss": total / len(q), "q": q.mean(), "critic_grad_norm": ops.norm(grads)}
+    (total, q), grads = jax.value_and_grad(loss, has_aux=True)(s.critics)
+    critics, opt = ops.adam_step(s.critics, grads, s.critic_opt, cfg.lr)
+    losses = {"critic_loss": total / len(q), "q": q.mean(), "critic_grad_norm": optax.tree.norm(grads)}
+    return s._replace(critics=critics, critic_opt=opt), losses
 
 
-def every(delay: int) -> Callable[[Clock], Array | bool]:
-    """The turn of something that happens every `delay` gradient steps."""
-    return (lambda clock: True) if delay == 1 else (lambda clock: clock.gradient_step % delay == 0)
+def mean_q(cfg: CriticSettings, weights: ActorCritic, obs: Array, action: Array) -> Array:
+    return nets.critics(weights.critics, obs, action, cfg.critic_norm).mean(0)
 
 
-def lane_numbers(cfg: Any) -> dict[str, Array]:
-    """The config's own per-lane numbers as arrays; those of a config inside it are not included."""
-    return {
-        leaf.name: jnp.asarray(leaf.value, jnp.float32)
-        for leaf in leaves(cfg)
-        if leaf.per_lane and hasattr(cfg, leaf.name)
-    }
+class Learner(NamedTuple, Generic[C, S, N, W]):
+    """One actor-critic learner, cut at the target y, so that an ensemble can make y for many of them.
+
+    The defaults serve learners whose state has `critics`, `target_critics` and `critic_opt`.
+    """
+
+    Config: type[C]
+    init: Callable[[C, Array, Spec], S]  # cfg, key, spec -> state
+    draw: Callable[[C, Array, int, Spec], N]  # cfg, key, batch, spec -> noise of an update
+    next_action: Callable[[C, S, Array, N], tuple[Array, Array]]  # cfg, state, next obs, noise -> action, bonus
+    q: Callable[[C, S, Array, Array], Array]  # cfg, state, obs, action -> (batch,): what its actor follows
+    improve: Callable[[C, S, Array, Objective, N, Array | float], tuple[S, Metrics]]  # … obs, objective, noise, weight
+    move_targets: Callable[[C, S], S]
+    weights: Callable[[C, S], W]
+    explore: Callable[[C, nets.MLP, Array, Array], Array]  # cfg, actor, obs, noise -> exploring action
+    policy: Callable[[C, nets.MLP, Array], Array]  # cfg, actor, obs -> action without noise
+
+    target_q: Callable[[C, S, Array, Array], Array] = target_q  # cfg, state, obs, action
+    fit_critics: Callable[[C, S, Batch, Array, Array | float], tuple[S, Metrics]] = fit_critics
+    value: Callable[[C, W, Array, Array], Array] = mean_q  # type: ignore[assignment]  # cfg, weights, obs, action
+    # cfg, weights, obs, noise -> the action that its Q is about, and its bonus; without it, `policy` and no bonus
+    soft_action: Callable[[C, W, Array, Array], tuple[Array, Array]] | None = None
+
+    def follow(self, cfg: C, weights: W, obs: Array, noise: Array) -> tuple[Array, Array]:
+        if self.soft_action is None:
+            return self.policy(cfg, weights.actor, obs), jnp.zeros(())
+        return self.soft_action(cfg, weights, obs, noise)
 
 
-def named(base: str, bases: dict[str, Any]) -> Any:
-    """The module of a base learner that an algorithm offers to stand on."""
+def single(
+    learner: Learner[C, S, N, W],
+    update: Callable[[C, S, Batch, Clock, N], tuple[S, Metrics]],
+    metrics: Callable[[C, S, Batch], Metrics],
+) -> Algorithm[C, S, N, W]:
+    """Make an algorithm of one learner: `update` makes its target and puts its steps in order."""
+
+    def act(cfg: C, actor: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
+        return learner.explore(cfg, actor, obs, noise), {}
+
+    insight = Insight(
+        explore=lambda cfg, weights, member, obs, noise: learner.explore(cfg, weights.actor, obs, noise),
+        follow=lambda cfg, weights, member, obs, noise: learner.follow(cfg, weights, obs, noise),
+        reward=lambda cfg, weights, reward, next_obs: reward,
+    )
+    return Algorithm(
+        Config=learner.Config,
+        init=learner.init,
+        draw=learner.draw,
+        update=update,
+        weights=learner.weights,
+        draw_act=normal_noise,
+        act=act,
+        policy=lambda cfg, weights, memo, obs: learner.policy(cfg, weights.actor, obs),
+        value=learner.value,
+        metrics=metrics,
+        actor=lambda cfg, weights, memo: weights.actor,
+        insight=lambda cfg: insight,
+    )
+
+
+def normal_noise(cfg: Any, key: Array, spec: Spec) -> Array:
+    """Draw the noise of one exploring action: standard normal, one number per action dimension."""
+    return random.normal(key, (spec.action,))
+
+
+def every(delay: int, clock: Clock) -> Array | bool:
+    """Tell whether something that happens every `delay` gradient steps happens in this one."""
+    return delay == 1 or clock.gradient_step % delay == 0
+
+
+def when(turn: Array | bool, step: Callable[[S], tuple[S, Metrics]], state: S) -> tuple[S, Metrics]:
+    """Take a step where it is its turn.
+
+    Its losses are returned only where its turn is certain: where it is not delayed, and where metrics are computed.
+    """
+    if turn is True:
+        return step(state)
+    return lax.cond(turn, lambda s: step(s)[0], lambda s: s, state), {}
+
+
+def chosen(base: str, bases: dict[str, T]) -> T:
+    """Return the learner or algorithm of this name that an algorithm offers to stand on."""
     if base not in bases:
         raise UserError(f"--base is one of {', '.join(bases)}, not {base!r}")
     return bases[base]
 
 
 def saturated_share(actions: Array) -> Array:
-    """Share of action entries at the edge, where tanh passes almost no gradient."""
+    """Return the share of action entries at the edge, where tanh passes almost no gradient."""
     return (jnp.abs(actions) > 0.99).mean()

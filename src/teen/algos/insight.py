@@ -1,55 +1,43 @@
-"""What diagnostics may ask, of a learner alone, of several together, and of an algorithm inside another."""
+"""What diagnostics may ask of an algorithm, and of one that another algorithm wraps."""
 
 from collections.abc import Callable
+from typing import Any
 
-import jax
 from jax import Array
 
 from ..errors import UserError
-from ..spec import Algorithm, Insight, PyTree
-from .base import Base
+from ..spec import AnyAlgorithm, Insight, PyTree
 
 
-def of(algo: Algorithm) -> Insight:
+def insight_of(algo: AnyAlgorithm, cfg: Any) -> Insight:
     if algo.insight is None:
         raise UserError("this algorithm has no diagnostics: give its Algorithm an `insight` (docs/extending.md)")
-    return algo.insight
+    return algo.insight(cfg)
 
 
-def alone(learner: Base) -> Insight:
-    return Insight(
-        explore=lambda agent, member, obs, noise: learner.act(agent, obs, noise),
-        follow=lambda agent, member, obs, noise: learner.follow(agent, obs, noise),
-        reward=lambda agent, reward, next_obs: reward,
-        discount=lambda agent: agent.gamma,
-        recognise=None,
-    )
+def wrapped(
+    inner: Insight,
+    see: Callable[[PyTree, Array], Array] = lambda weights, obs: obs,
+    inner_cfg: Callable[[Any], Any] = lambda cfg: cfg,
+) -> Insight:
+    """Return the insight of an algorithm around another one, whose weights it holds as `inner`.
 
+    The inner one sees (batch, obs) through `see`; `inner_cfg` takes its config out of the outer one's.
+    """
 
-def together(learner: Base, own_noise: Callable[[PyTree, Array], PyTree]) -> Insight:
-    """Of learners that an agent holds as `members`. `own_noise` takes one member's from what `draw_act` gave."""
-
-    def one(agent: PyTree, member: Array) -> PyTree:
-        return jax.tree.map(lambda leaf: leaf[member], agent.members)
-
-    return alone(learner)._replace(
-        explore=lambda agent, member, obs, noise: learner.act(one(agent, member), obs, own_noise(noise, member)),
-        follow=lambda agent, member, obs, noise: learner.follow(one(agent, member), obs, own_noise(noise, member)),
-        discount=lambda agent: agent.members.gamma[0],
-    )
-
-
-def inside(inner: Insight, see: Callable[[PyTree, Array], Array]) -> Insight:
-    """Of an algorithm that another one's agent holds as `inner`, and that sees (batch, obs) its own way."""
-
-    def recognise(agent: PyTree, obs: Array, action: Array) -> Array:
+    def recognise(cfg: Any, weights: Any, obs: Array, action: Array) -> Array:
         assert inner.recognise
-        return inner.recognise(agent.inner, see(agent, obs), action)
+        return inner.recognise(inner_cfg(cfg), weights.inner, see(weights, obs), action)
 
     return Insight(
-        explore=lambda agent, member, obs, noise: inner.explore(agent.inner, member, see(agent, obs[None])[0], noise),
-        follow=lambda agent, member, obs, noise: inner.follow(agent.inner, member, see(agent, obs[None])[0], noise),
-        reward=lambda agent, reward, next_obs: inner.reward(agent.inner, reward, see(agent, next_obs)),
-        discount=lambda agent: inner.discount(agent.inner),
+        explore=lambda cfg, weights, member, obs, noise: inner.explore(
+            inner_cfg(cfg), weights.inner, member, see(weights, obs[None])[0], noise
+        ),
+        follow=lambda cfg, weights, member, obs, noise: inner.follow(
+            inner_cfg(cfg), weights.inner, member, see(weights, obs[None])[0], noise
+        ),
+        reward=lambda cfg, weights, reward, next_obs: inner.reward(
+            inner_cfg(cfg), weights.inner, reward, see(weights, next_obs)
+        ),
         recognise=recognise if inner.recognise else None,
     )

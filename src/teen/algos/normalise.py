@@ -5,14 +5,13 @@ batches: what the networks see is what is measured.
 """
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
-from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from .base import Losses
-from .insight import inside
+from ..spec import AnyAlgorithm, Batch, Clock, Insight, Metrics, PyTree, Spec
+from .insight import insight_of, wrapped
 
 LIMIT = 10.0  # normalised entries are clipped to this many standard deviations
 
@@ -28,7 +27,7 @@ class Statistics(NamedTuple):
 
 
 def merged(s: Statistics, obs: Array) -> Statistics:
-    """Adds a batch to running statistics: Chan, Golub & LeVeque 1979."""
+    """Add a batch to running statistics: Chan, Golub & LeVeque 1979."""
     new = len(obs)
     rows = s.rows + new
     mean = obs.mean(0)
@@ -49,45 +48,52 @@ class State(NamedTuple):
     statistics: Statistics
 
 
-class Agent(NamedTuple):
+class Weights(NamedTuple):
     inner: PyTree
     statistics: Statistics
 
 
 @cache
-def normalise(algo: Algorithm) -> Algorithm:
-    """The same algorithm on normalised observations."""
+def normalise(algo: AnyAlgorithm) -> AnyAlgorithm:
+    """Return the same algorithm on normalised observations."""
 
-    def init(key: Array, spec: Spec, hyper: PyTree) -> State:
-        return State(algo.init(key, spec, hyper), Statistics.start(spec.obs))
+    def init(cfg: Any, key: Array, spec: Spec) -> State:
+        return State(algo.init(cfg, key, spec), Statistics.start(spec.obs))
 
-    def seen(s: Statistics, batch: Batch) -> Batch:
-        return batch._replace(obs=normalised(s, batch.obs), next_obs=normalised(s, batch.next_obs))
-
-    def update(state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Losses]:
+    def update(cfg: Any, state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Metrics]:
         statistics = merged(state.statistics, batch.obs)
-        inner, losses = algo.update(state.inner, seen(statistics, batch), clock, noise)
+        inner, losses = algo.update(cfg, state.inner, seen(statistics, batch), clock, noise)
         return State(inner, statistics), losses
 
-    def probe(state: State, batch: Batch, clock: Clock, noise: PyTree) -> Losses:
-        return algo.probe(state.inner, seen(state.statistics, batch), clock, noise)
+    def metrics(cfg: Any, state: State, batch: Batch) -> Metrics:
+        return algo.metrics(cfg, state.inner, seen(state.statistics, batch))
 
-    def one(s: Statistics, obs: Array) -> Array:
-        return normalised(s, obs[None])[0]
-
-    def each_member(agent: Agent, obs: Array) -> Array:
+    def members(cfg: Any, weights: Weights, obs: Array) -> Array:
         assert algo.members
-        return algo.members(agent.inner, normalised(agent.statistics, obs))
+        return algo.members(cfg, weights.inner, normalised(weights.statistics, obs))
+
+    def insight(cfg: Any) -> Insight:
+        return wrapped(insight_of(algo, cfg), lambda weights, obs: normalised(weights.statistics, obs))
 
     return algo._replace(
         init=init,
         update=update,
-        probe=probe,
-        agent=lambda state: Agent(algo.agent(state.inner), state.statistics),
-        actor=lambda agent, memo: Agent(algo.actor(agent.inner, memo), agent.statistics),
-        act=lambda w, memo, obs, noise: algo.act(w.inner, memo, one(w.statistics, obs), noise),
-        policy=lambda agent, memo, obs: algo.policy(agent.inner, memo, one(agent.statistics, obs)),
-        members=each_member if algo.members else None,
-        value=lambda agent, obs, action: algo.value(agent.inner, normalised(agent.statistics, obs), action),
-        insight=inside(algo.insight, lambda agent, obs: normalised(agent.statistics, obs)) if algo.insight else None,
+        metrics=metrics,
+        weights=lambda cfg, state: Weights(algo.weights(cfg, state.inner), state.statistics),
+        actor=lambda cfg, weights, memo: Weights(algo.actor(cfg, weights.inner, memo), weights.statistics),
+        act=lambda cfg, actor, memo, obs, noise: algo.act(cfg, actor.inner, memo, one(actor.statistics, obs), noise),
+        policy=lambda cfg, weights, memo, obs: algo.policy(cfg, weights.inner, memo, one(weights.statistics, obs)),
+        value=lambda cfg, weights, obs, action: algo.value(
+            cfg, weights.inner, normalised(weights.statistics, obs), action
+        ),
+        members=members,
+        insight=insight if algo.insight else None,
     )
+
+
+def seen(s: Statistics, batch: Batch) -> Batch:
+    return batch._replace(obs=normalised(s, batch.obs), next_obs=normalised(s, batch.next_obs))
+
+
+def one(s: Statistics, obs: Array) -> Array:
+    return normalised(s, obs[None])[0]

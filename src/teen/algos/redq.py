@@ -4,36 +4,32 @@ SAC with N critics: the target is the minimum of M of them, drawn anew, and the 
 `--utd 20`; the actor then moves once per environment step, as in the paper.
 """
 
-from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
 
 import jax
 from jax import Array, random
 
 from .. import nets, ops
 from ..errors import UserError
-from ..settings import setting
-from ..spec import Algorithm, Batch, Clock, Spec
+from ..settings import config, setting
+from ..spec import AnyAlgorithm, Batch, Clock, Metrics, Spec
 from . import sac
-from .base import Losses, Parts, probe, update
+from .base import fit_critics, target_q, when
+from .sac import State
 
 
+@config
 @dataclass(frozen=True)
-class Config:
+class Config(sac.Config):
     m: int = setting(2, "critics whose minimum makes the target", "REDQ", low=1)
-    member: sac.Config = field(default_factory=lambda: sac.Config(critics=10, actor_q="mean"))
+    critics: int = setting(10, "critics of the learner", "REDQ", low=1)
+    actor_q: Literal["min", "mean"] = setting("mean", "the Q an actor follows", "REDQ")
 
     def __post_init__(self) -> None:
-        if self.m > self.member.critics:
-            raise UserError(f"--m {self.m} is more than --critics {self.member.critics}: the target draws m of them")
-
-
-Hyper = sac.Hyper
-
-
-def hyper(cfg: Config) -> Hyper:
-    return sac.hyper(cfg.member)
+        if self.m > self.critics:
+            raise UserError(f"--m {self.m} is more than --critics {self.critics}: the target draws m of them")
 
 
 class Noise(NamedTuple):
@@ -41,37 +37,40 @@ class Noise(NamedTuple):
     critics: Array  # (m,) distinct critics that make the target
 
 
-@cache
-def parts(cfg: Config) -> Parts:
-    learner, soft = sac.member(cfg.member), sac.parts(cfg.member)
-
-    def draw(key: Array, batch: int, spec: Spec) -> Noise:
-        learner_key, critic_key = random.split(key)
-        chosen = random.permutation(critic_key, cfg.member.critics)[: cfg.m]
-        return Noise(learner.draw(learner_key, batch, spec), chosen)
-
-    def fit(state: sac.State, batch: Batch, clock: Clock, noise: Noise) -> tuple[sac.State, Losses]:
-        m, h = state
-        next_action, bonus = learner.next_action(m, h, batch.next_obs, noise.learner)
-        chosen = m._replace(target_critics=jax.tree.map(lambda leaf: leaf[noise.critics], m.target_critics))
-        next_q = learner.target_q(chosen, batch.next_obs, next_action) + bonus
-        y = ops.bellman(batch.reward, batch.terminated, next_q, h.gamma)  # Eq. 1
-        m, losses = learner.fit_critics(m, h, batch, y)
-        return sac.State(learner.move_targets(m, h), h), {**losses, "target": y.mean()}
-
-    def improve(state: sac.State, batch: Batch, clock: Clock, noise: Noise) -> tuple[sac.State, Losses]:
-        m, h = state
-        m, losses = learner.improve(m, h, batch.obs, lambda a: learner.q(m, batch.obs, a), noise.learner)
-        return sac.State(m, h), losses
-
-    def watch(state: sac.State, batch: Batch) -> Losses:
-        q = nets.critics(state.learner.critics, batch.obs, batch.action, cfg.member.critic_norm)
-        return {**soft.watch(state, batch), "critic_spread": q.std(0).mean()}
-
-    return Parts(draw, fit, improve, watch, lambda clock: clock.closing)
+def target(cfg: Config, state: State, batch: Batch, noise: Noise) -> Array:
+    """Return y = r + γ (1 − terminated) (min over M drawn critics of Q'_i(s', a') − τ log π(a' | s'))  (Eq. 1)."""
+    next_action, bonus = sac.next_action(cfg, state, batch.next_obs, noise.learner)
+    drawn = state._replace(target_critics=jax.tree.map(lambda leaf: leaf[noise.critics], state.target_critics))
+    next_q = target_q(cfg, drawn, batch.next_obs, next_action) + bonus
+    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.gamma)
 
 
-@cache
-def make(cfg: Config) -> Algorithm:
-    own = parts(cfg)
-    return sac.make(cfg.member)._replace(draw=own.draw, update=partial(update, own), probe=partial(probe, own))
+def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Metrics]:
+    """Take one of the G gradient steps of an environment step (Algorithm 1): critics and targets; after the last, the
+    actor."""
+    y = target(cfg, state, batch, noise)
+    state, critic_losses = fit_critics(cfg, state, batch, y)
+    state = sac.move_targets(cfg, state)
+
+    def improve_actor(state: State) -> tuple[State, Metrics]:
+        return sac.improve(cfg, state, batch.obs, partial(sac.q, cfg, state, batch.obs), noise.learner)
+
+    state, actor_losses = when(clock.closing, improve_actor, state)
+    return state, {**critic_losses, "target": y.mean(), **actor_losses}
+
+
+def draw(cfg: Config, key: Array, batch: int, spec: Spec) -> Noise:
+    learner_key, critic_key = random.split(key)
+    return Noise(
+        sac.draw(cfg, learner_key, batch, spec),
+        random.permutation(critic_key, cfg.critics)[: cfg.m],
+    )
+
+
+def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
+    q = nets.critics(state.critics, batch.obs, batch.action, cfg.critic_norm)
+    return {**sac.metrics(cfg, state, batch), "critic_spread": q.std(0).mean()}
+
+
+_sac: AnyAlgorithm = sac.ALGORITHM
+ALGORITHM = _sac._replace(Config=Config, draw=draw, update=update, metrics=metrics)

@@ -4,8 +4,8 @@ A predictor learns what a fixed random network says of a state. Where it still e
 added to the reward of the sampled transitions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -13,13 +13,15 @@ import jax.numpy as jnp
 from jax import Array, random
 
 from .. import nets, ops
-from ..settings import per_lane, setting
-from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from . import insight, sac, td3, teen
-from .base import Losses, lane_numbers, named
+from ..settings import config, per_lane, setting
+from ..spec import Algorithm, AnyAlgorithm, Batch, Clock, Insight, Metrics, PyTree, Spec
+from . import sac, td3, teen
+from .base import chosen
+from .insight import insight_of, wrapped
 from .normalise import Statistics, merged, normalised
 
 
+@config
 @dataclass(frozen=True)
 class Config:
     beta: float = per_lane(0.1, "weight of the intrinsic reward", "ours", low=0)
@@ -30,27 +32,12 @@ class Config:
     member: Any = field(default_factory=td3.Config)
 
     def notices(self) -> list[str]:
-        own: list[str] = getattr(self.member, "notices", list)()
-        return own
+        lines: list[str] = getattr(self.member, "notices", list)()
+        return lines
 
 
-BASES: dict[str, Any] = {"td3": td3, "sac": sac, "teen": teen}
+BASES: dict[str, AnyAlgorithm] = {"td3": td3.ALGORITHM, "sac": sac.ALGORITHM, "teen": teen.ALGORITHM}
 CLIP = 5.0  # whitened observations are clipped to this many standard deviations
-
-
-def on(base: str) -> Config:
-    """The defaults around another algorithm."""
-    return Config(base=base, member=named(base, BASES).Config())  # type: ignore[arg-type]
-
-
-class Hyper(NamedTuple):
-    beta: Array
-    rnd_lr: Array
-    member: PyTree
-
-
-def hyper(cfg: Config) -> Hyper:
-    return Hyper(**lane_numbers(cfg), member=BASES[cfg.base].hyper(cfg.member))
 
 
 class Novelty(NamedTuple):
@@ -66,13 +53,11 @@ class State(NamedTuple):
     inner: PyTree
     novelty: Novelty
     predictor_opt: PyTree
-    hyper: Hyper
 
 
-class Agent(NamedTuple):
+class Weights(NamedTuple):
     inner: PyTree
     novelty: Novelty
-    beta: Array
 
 
 def errors(predictor: nets.MLP, target: nets.MLP, seen: Array) -> Array:
@@ -87,57 +72,87 @@ def intrinsic_reward(novelty: Novelty, next_obs: Array) -> Array:
     return error / jnp.where(std > 1e-8, std, 1.0)
 
 
-@cache
-def make(cfg: Config) -> Algorithm:
-    inner: Algorithm = BASES[cfg.base].make(cfg.member)
+def init(cfg: Config, key: Array, spec: Spec) -> State:
+    target_key, predictor_key = random.split(random.fold_in(key, 1))
     hidden = (cfg.rnd_width,) * 2
+    target = nets.init_mlp(target_key, (spec.obs, *hidden, cfg.embedding))
+    predictor = nets.init_mlp(predictor_key, (spec.obs, *hidden, cfg.rnd_width, cfg.embedding))
+    novelty = Novelty(target, predictor, Statistics.start(spec.obs), Statistics.start(1))
+    return State(BASES[cfg.base].init(cfg.member, key, spec), novelty, ops.adam_init(predictor))
 
-    def init(key: Array, spec: Spec, hyper: Hyper) -> State:
-        target_key, predictor_key = random.split(random.fold_in(key, 1))
-        target = nets.init_mlp(target_key, (spec.obs, *hidden, cfg.embedding))
-        predictor = nets.init_mlp(predictor_key, (spec.obs, *hidden, cfg.rnd_width, cfg.embedding))
-        novelty = Novelty(target, predictor, Statistics.start(spec.obs), Statistics.start(1))
-        return State(inner.init(key, spec, hyper.member), novelty, ops.adam_init(predictor), hyper)
 
-    def fit_predictor(state: State, batch: Batch) -> tuple[State, Batch, Losses]:
-        """Trains the predictor on the batch, and adds to its rewards what it did not know before."""
-        novelty = state.novelty._replace(obs=merged(state.novelty.obs, batch.next_obs))
-        seen = normalised(novelty.obs, batch.next_obs, CLIP)
-        error = errors(novelty.predictor, novelty.target, seen)
-        novelty = novelty._replace(error=merged(novelty.error, error[:, None]))
-        bonus = intrinsic_reward(novelty, batch.next_obs)
-        loss, grads = jax.value_and_grad(lambda p: errors(p, novelty.target, seen).mean())(novelty.predictor)
-        predictor, opt = ops.adam_step(novelty.predictor, grads, state.predictor_opt, state.hyper.rnd_lr)
-        state = state._replace(novelty=novelty._replace(predictor=predictor), predictor_opt=opt)
-        batch = batch._replace(reward=batch.reward + state.hyper.beta * bonus)
-        return state, batch, {"intrinsic_reward": bonus.mean(), "predictor_loss": loss}
+def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Metrics]:
+    """Take one gradient step: the predictor's, then the wrapped algorithm's on the rewards with what is new in them."""
+    state, batch, novelty_losses = fit_predictor(cfg, state, batch)
+    inner, losses = BASES[cfg.base].update(cfg.member, state.inner, batch, clock, noise)
+    return state._replace(inner=inner), {**losses, **novelty_losses}
 
-    def update(state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Losses]:
-        state, batch, novelty_losses = fit_predictor(state, batch)
-        learnt, losses = inner.update(state.inner, batch, clock, noise)
-        return state._replace(inner=learnt), {**losses, **novelty_losses}
 
-    def probe(state: State, batch: Batch, clock: Clock, noise: PyTree) -> Losses:
-        _, batch, novelty_losses = fit_predictor(state, batch)
-        return {**inner.probe(state.inner, batch, clock, noise), **novelty_losses}
+def fit_predictor(cfg: Config, state: State, batch: Batch) -> tuple[State, Batch, Metrics]:
+    """Train the predictor on the batch, and add to its rewards what the predictor did not know before."""
+    novelty = state.novelty._replace(obs=merged(state.novelty.obs, batch.next_obs))
+    seen = normalised(novelty.obs, batch.next_obs, CLIP)
+    error = errors(novelty.predictor, novelty.target, seen)
+    novelty = novelty._replace(error=merged(novelty.error, error[:, None]))
+    bonus = intrinsic_reward(novelty, batch.next_obs)
+    loss, grads = jax.value_and_grad(lambda p: errors(p, novelty.target, seen).mean())(novelty.predictor)
+    predictor, opt = ops.adam_step(novelty.predictor, grads, state.predictor_opt, cfg.rnd_lr)
+    state = state._replace(novelty=novelty._replace(predictor=predictor), predictor_opt=opt)
+    batch = batch._replace(reward=batch.reward + cfg.beta * bonus)
+    return state, batch, {"intrinsic_reward": bonus.mean(), "predictor_loss": loss}
 
-    def each_member(agent: Agent, obs: Array) -> Array:
-        assert inner.members
-        return inner.members(agent.inner, obs)
 
-    def learnt_reward(agent: Agent, reward: Array, next_obs: Array) -> Array:
-        """At the present novelty of the states."""
-        own = insight.of(inner).reward(agent.inner, reward, next_obs)
-        return own + agent.beta * intrinsic_reward(agent.novelty, next_obs)
+def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
+    return BASES[cfg.base].metrics(cfg.member, state.inner, batch)
 
-    return inner._replace(
-        init=init,
-        update=update,
-        probe=probe,
-        agent=lambda state: Agent(inner.agent(state.inner), state.novelty, state.hyper.beta),
-        actor=lambda agent, memo: inner.actor(agent.inner, memo),
-        policy=lambda agent, memo, obs: inner.policy(agent.inner, memo, obs),
-        members=each_member if inner.members else None,
-        value=lambda agent, obs, action: inner.value(agent.inner, obs, action),
-        insight=insight.inside(insight.of(inner), lambda agent, obs: obs)._replace(reward=learnt_reward),
-    )
+
+def weights(cfg: Config, state: State) -> Weights:
+    return Weights(BASES[cfg.base].weights(cfg.member, state.inner), state.novelty)
+
+
+def members(cfg: Config, weights: Weights, obs: Array) -> Array:
+    each_member = BASES[cfg.base].members
+    assert each_member
+    return each_member(cfg.member, weights.inner, obs)
+
+
+def insight(cfg: Config) -> Insight:
+    inner = wrapped(insight_of(BASES[cfg.base], cfg.member), inner_cfg=lambda cfg: cfg.member)
+
+    def reward(cfg: Config, weights: Weights, reward: Array, next_obs: Array) -> Array:
+        """Return the reward that is learnt from, at the present novelty of the states."""
+        return inner.reward(cfg, weights, reward, next_obs) + cfg.beta * intrinsic_reward(weights.novelty, next_obs)
+
+    return inner._replace(reward=reward)
+
+
+def on(base: str) -> Config:
+    """Return the defaults around another algorithm."""
+    return Config(base=base, member=chosen(base, BASES).Config())  # type: ignore[arg-type]
+
+
+def inner(name: str) -> Callable[..., Any]:
+    """Return the function of this name of whichever algorithm the config wraps."""
+    return lambda cfg, *arguments: getattr(BASES[cfg.base], name)(cfg.member, *arguments)
+
+
+ALGORITHM: Algorithm[Config, State, Any, Weights] = Algorithm(
+    Config=Config,
+    init=init,
+    draw=inner("draw"),
+    update=update,
+    weights=weights,
+    draw_act=inner("draw_act"),
+    act=inner("act"),
+    policy=lambda cfg, weights, memo, obs: BASES[cfg.base].policy(cfg.member, weights.inner, memo, obs),
+    value=lambda cfg, weights, obs, action: BASES[cfg.base].value(cfg.member, weights.inner, obs, action),
+    metrics=metrics,
+    begin=inner("begin"),
+    actor=lambda cfg, weights, memo: BASES[cfg.base].actor(cfg.member, weights.inner, memo),
+    unguided=inner("unguided"),
+    extras=inner("extras"),
+    size=inner("size"),
+    members=members,
+    insight=insight,
+    on=on,
+)

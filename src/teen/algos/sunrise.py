@@ -5,7 +5,7 @@ N learners that see different rows of one replay (bootstrap masks), trust a targ
 """
 
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -13,13 +13,16 @@ import jax.numpy as jnp
 from jax import Array, random, vmap
 
 from .. import ops
-from ..settings import per_lane, setting
-from ..spec import Algorithm, Batch, Clock, PyTree, Spec
+from ..settings import config, per_lane, setting
+from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
-from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
-from .insight import together
+from .base import Learner, Objective, chosen, every, normal_noise, when
+from .ensemble import Stack, ensemble, one
+
+LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"sac": sac.LEARNER, "td3": td3.LEARNER}
 
 
+@config
 @dataclass(frozen=True)
 class Config:
     n: int = setting(5, "learners in the ensemble", "SUNRISE", low=1)
@@ -30,32 +33,12 @@ class Config:
     member: sac.Config | td3.Config = field(default_factory=sac.Config)
 
 
-BASES: dict[str, Any] = {"sac": sac, "td3": td3}
-
-
-def on(base: str) -> Config:
-    """The defaults on another base learner."""
-    return Config(base=base, member=named(base, BASES).Config())  # type: ignore[arg-type]
-
-
-class Hyper(NamedTuple):
-    confidence: Array
-    ucb: Array
-    member: PyTree  # the base learner's own
-
-
-def hyper(cfg: Config) -> Hyper:
-    return Hyper(**lane_numbers(cfg), member=BASES[cfg.base].hyper(cfg.member))
-
-
 class State(NamedTuple):
     members: PyTree  # leaves (member, ...)
-    hyper: Hyper
 
 
-class Agent(NamedTuple):
+class Weights(NamedTuple):
     members: PyTree  # leaves (member, ...)
-    ucb: Array
 
 
 class ActNoise(NamedTuple):
@@ -63,102 +46,99 @@ class ActNoise(NamedTuple):
     mask: Array  # (member,) uniform numbers behind the bootstrap mask
 
 
-def backup_weight(std: Array, confidence: Array) -> Array:
+def stack(cfg: Config) -> Stack:
+    return Stack(LEARNERS[cfg.base], cfg.member, cfg.n)
+
+
+def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Metrics]:
+    """Take one gradient step (Algorithm 1) of every learner, on the rows that its mask lets through."""
+    mask = batch.extras["mask"].T  # (member, batch)
+    y, weight = target(cfg, state, batch, noise)  # (member, batch)
+    members, critic_losses = stack(cfg).fit_critics(state.members, batch, y, mask * weight)
+
+    def improve_actors(state: State) -> tuple[State, Metrics]:
+        worth = partial(objective, cfg, batch.obs)
+        members, losses = stack(cfg).improve(state.members, batch.obs, worth, noise, mask)
+        return State(stack(cfg).move_targets(members)), losses
+
+    state, actor_losses = when(every(cfg.member.delay, clock), improve_actors, State(members))
+    return state, {**critic_losses, "target": y.mean(), "backup_weight": weight.mean(), **actor_losses}
+
+
+def target(cfg: Config, state: State, batch: Batch, noise: PyTree) -> tuple[Array, Array]:
+    """Return y of each learner from its own critics and its own next action, and the weight of its backup  (Eq. 3)."""
+    next_action, bonus = stack(cfg).next_action(state.members, batch.next_obs, noise)
+    next_q = stack(cfg).target_q(state.members, batch.next_obs, next_action)  # (critics' member, action's, batch)
+    weight = backup_weight(next_q.std(0), cfg.confidence)  # (member, batch)
+    own_q = jnp.diagonal(next_q).T + bonus  # (member, batch)
+    y = vmap(ops.bellman, (None, None, 0, None))(batch.reward, batch.terminated, own_q, cfg.member.gamma)
+    return y, weight
+
+
+def objective(cfg: Config, obs: Array, member: PyTree) -> Objective:
+    """Return what a learner's actor climbs: its Q alone."""
+    return partial(stack(cfg).learner.q, cfg.member, member, obs)
+
+
+def backup_weight(std: Array, confidence: ops.Scalar) -> Array:
     """w = σ(−T·std) + 0.5, between 0.5 and 1  (Eq. 3)."""
     return jax.nn.sigmoid(-confidence * std) + 0.5
 
 
-def ucb_choice(q: Array, ucb: Array) -> Array:
+def ucb_choice(q: Array, ucb: ops.Scalar) -> Array:
     """(critic member, proposal) -> the proposal with the highest mean + λ·std  (Eq. 5)."""
     return (q.mean(0) + ucb * q.std(0)).argmax()
 
 
-@cache
-def parts(cfg: Config) -> Parts:
-    base: Base = BASES[cfg.base].member(cfg.member)
-
-    def draw(key: Array, batch: int, spec: Spec) -> PyTree:
-        return vmap(lambda k: base.draw(k, batch, spec))(random.split(key, cfg.n))
-
-    def fit(state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Losses]:
-        members, h = state
-        next_action, bonus = vmap(base.next_action, (0, None, None, 0))(members, h.member, batch.next_obs, noise)
-        judge_all = vmap(base.target_q, (None, None, 0))  # one member's critics, the actions of all
-        next_q = vmap(judge_all, (0, None, None))(members, batch.next_obs, next_action)  # (critic, action, batch)
-        weight = backup_weight(next_q.std(0), h.confidence)  # (member, batch)
-        own_q = jnp.diagonal(next_q).T + bonus  # (member, batch): each learner's own judgement of its own action
-        y = vmap(ops.bellman, (None, None, 0, None))(batch.reward, batch.terminated, own_q, h.member.gamma)
-        mask = batch.extras["mask"].T  # (member, batch)
-        fit_one = vmap(base.fit_critics, (0, None, None, 0, 0))
-        members, losses = fit_one(members, h.member, batch, y, mask * weight)
-        losses = {name: loss.mean() for name, loss in losses.items()}
-        return State(members, h), {**losses, "target": y.mean(), "backup_weight": weight.mean()}
-
-    def improve(state: State, batch: Batch, clock: Clock, noise: PyTree) -> tuple[State, Losses]:
-        members, h = state
-
-        def improve_one(member: PyTree, noise: PyTree, mask: Array) -> tuple[PyTree, Losses]:
-            objective = partial(base.q, member, batch.obs)
-            return base.improve(member, h.member, batch.obs, objective, noise, mask)
-
-        members, losses = vmap(improve_one)(members, noise, batch.extras["mask"].T)
-        members = vmap(base.move_targets, (0, None))(members, h.member)
-        return State(members, h), {name: loss.mean() for name, loss in losses.items()}
-
-    def watch(state: State, batch: Batch) -> Losses:
-        agents = vmap(base.agent, (0, None))(state.members, state.hyper.member)
-        actions = vmap(vmap(base.policy, (None, 0)), (0, None))(agents, batch.obs)  # (member, batch, action)
-        return {"action_spread": actions.std(0).mean(), "saturated_share": saturated_share(actions)}
-
-    return Parts(draw, fit, improve, watch, every(cfg.member.delay))
+def init(cfg: Config, key: Array, spec: Spec) -> State:
+    return State(stack(cfg).init(key, spec))
 
 
-@cache
-def make(cfg: Config) -> Algorithm:
-    base: Base = BASES[cfg.base].member(cfg.member)
-    own = parts(cfg)
+def draw(cfg: Config, key: Array, batch: int, spec: Spec) -> PyTree:
+    return stack(cfg).draw(key, batch, spec)
 
-    def init(key: Array, spec: Spec, hyper: Hyper) -> State:
-        return State(vmap(lambda k: base.init(k, spec, hyper.member))(random.split(key, cfg.n)), hyper)
 
-    def agent(state: State) -> Agent:
-        return Agent(vmap(base.agent, (0, None))(state.members, state.hyper.member), state.hyper.ucb)
+def weights(cfg: Config, state: State) -> Weights:
+    return Weights(stack(cfg).weights(state.members))
 
-    def draw_act(key: Array, spec: Spec) -> ActNoise:
-        member_key, mask_key = random.split(key)
-        members = vmap(lambda k: base.draw_act(k, spec))(random.split(member_key, cfg.n))
-        return ActNoise(members, random.uniform(mask_key, (cfg.n,)))
 
-    def act(agent: Agent, memo: tuple[()], obs: Array, noise: ActNoise) -> tuple[Array, dict[str, Array]]:
-        proposals = vmap(base.act, (0, None, 0))(agent.members, obs, noise.members)  # (proposal, action)
-        everywhere = jnp.broadcast_to(obs[None], (cfg.n, len(obs)))
-        q = vmap(base.value, (0, None, None))(agent.members, everywhere, proposals)  # (critic member, proposal)
-        return proposals[ucb_choice(q, agent.ucb)], {"mask": mask(noise.mask)}
+def draw_act(cfg: Config, key: Array, spec: Spec) -> ActNoise:
+    member_key, mask_key = random.split(key)
+    members = vmap(lambda k: normal_noise(cfg, k, spec))(random.split(member_key, cfg.n))
+    return ActNoise(members, random.uniform(mask_key, (cfg.n,)))
 
-    def mask(uniform: Array) -> Array:
-        return (uniform < cfg.bootstrap).astype(jnp.float32)
 
-    def value(agent: Agent, obs: Array, action: Array) -> Array:
-        return vmap(base.value, (0, None, None))(agent.members, obs, action).mean(0)
+def act(cfg: Config, weights: Weights, memo: PyTree, obs: Array, noise: ActNoise) -> tuple[Array, Extras]:
+    explore = stack(cfg).learner.explore
+    proposals = vmap(lambda w, n: explore(cfg.member, w.actor, obs, n))(weights.members, noise.members)
+    everywhere = jnp.broadcast_to(obs[None], (cfg.n, len(obs)))
+    q = stack(cfg).values(weights.members, everywhere, proposals)  # (critic member, proposal)
+    return proposals[ucb_choice(q, cfg.ucb)], {"mask": mask(cfg, noise.mask)}
 
-    def own_noise(noise: ActNoise, member: Array) -> PyTree:
-        return jax.tree.map(lambda leaf: leaf[member], noise.members)
 
-    return Algorithm(
-        init=init,
-        draw=own.draw,
-        update=partial(update, own),
-        probe=partial(probe, own),
-        agent=agent,
-        begin=lambda key: (),
-        actor=lambda agent, memo: agent,  # choosing among proposals needs the critics too
-        draw_act=draw_act,
-        act=act,
-        unguided=lambda key: {"mask": mask(random.uniform(key, (cfg.n,)))},
-        policy=lambda agent, memo, obs: vmap(base.policy, (0, None))(agent.members, obs).mean(0),
-        members=lambda agent, obs: vmap(base.policy)(agent.members, obs),
-        value=value,
-        insight=together(base, own_noise),
-        extras=(("mask", cfg.n),),
-        size=cfg.n,
-    )
+def mask(cfg: Config, uniform: Array) -> Array:
+    return (uniform < cfg.bootstrap).astype(jnp.float32)
+
+
+def unguided(cfg: Config, key: Array) -> Extras:
+    return {"mask": mask(cfg, random.uniform(key, (cfg.n,)))}
+
+
+def on(base: str) -> Config:
+    """Return the defaults on another base learner."""
+    return Config(base=base, member=chosen(base, LEARNERS).Config())  # type: ignore[arg-type]
+
+
+def member_noise(noise: ActNoise, member: Array) -> PyTree:
+    return one(noise.members, member)
+
+
+ALGORITHM = ensemble(Config, stack, init, draw, update, weights, member_noise)._replace(
+    begin=lambda cfg, key: (),
+    actor=lambda cfg, weights, memo: weights,  # choosing among proposals needs the critics too
+    draw_act=draw_act,
+    act=act,
+    unguided=unguided,
+    extras=lambda cfg: (("mask", cfg.n),),
+    on=on,
+)

@@ -1,25 +1,26 @@
 """TD3: Fujimoto, van Hoof & Meger 2018, "Addressing Function Approximation Error in Actor-Critic Methods".
 
-The learner is written as a *member*, cut at the target y: it offers its next action and its target Q, and
-takes a step towards a given y. TD3 is one member with two critics that makes its own y; ensembles make
-a common one for many members.
+The learner is cut at the target y: it offers its next action and its target Q, and takes a step towards a given y. TD3
+is one learner that makes its own y from two critics; ensembles make y for many learners.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array, random
 
 from .. import nets, ops
-from ..settings import per_lane, setting
-from ..spec import Algorithm, Batch, Clock, PyTree, Spec
-from .base import Base, Losses, Objective, Parts, every, fit_q, lane_numbers, probe, saturated_share, update
-from .insight import alone
+from ..settings import config, per_lane, setting
+from ..spec import Batch, Clock, Metrics, PyTree, Spec
+from .base import Learner, Objective, every, fit_critics, saturated_share, single, target_q, when
 
 
+@config
 @dataclass(frozen=True)
 class Config:
     width: int = setting(256, "units in each hidden layer", "TD3", low=1)
@@ -40,20 +41,7 @@ class Config:
         return (self.width,) * self.depth
 
 
-class Hyper(NamedTuple):
-    lr: Array
-    gamma: Array
-    tau: Array
-    noise: Array
-    smoothing: Array
-    smoothing_clip: Array
-
-
-def hyper(cfg: Config) -> Hyper:
-    return Hyper(**lane_numbers(cfg))
-
-
-class Member(NamedTuple):
+class State(NamedTuple):
     actor: nets.MLP
     critics: nets.MLP  # leaves (critic, ...)
     target_actor: nets.MLP
@@ -62,158 +50,94 @@ class Member(NamedTuple):
     critic_opt: PyTree
 
 
-class Agent(NamedTuple):
-    """What acting and judging need of a member."""
-
+class Weights(NamedTuple):
     actor: nets.MLP
     critics: nets.MLP
-    noise: Array
-    gamma: Array
 
 
-@cache
-def member(cfg: Config) -> Base:
-    """The functions of one TD3 learner. `h` is a Hyper throughout."""
+Target = Callable[[Config, State, Batch, Array], Array]
 
-    critics = partial(nets.critics, norm=cfg.critic_norm)  # (critic, batch)
 
-    def init(key: Array, spec: Spec, h: Hyper) -> Member:
-        actor_key, critic_key = random.split(key)
-        actor = nets.init_actor(actor_key, spec, cfg.hidden)
-        q = nets.init_critics(critic_key, spec, cfg.hidden, cfg.critics)
-        return Member(actor, q, actor, q, ops.adam_init(actor), ops.adam_init(q))
+def target(cfg: Config, state: State, batch: Batch, noise: Array) -> Array:
+    """Return y = r + γ (1 − terminated) min_i Q'_i(s', a'), with a smoothed next action a'  (§5)."""
+    next_act, _ = next_action(cfg, state, batch.next_obs, noise)
+    next_q = target_q(cfg, state, batch.next_obs, next_act)
+    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.gamma)
 
-    def draw(key: Array, batch: int, spec: Spec) -> Array:
-        return random.normal(key, (batch, spec.action))
 
-    def next_action(m: Member, h: Hyper, next_obs: Array, noise: Array) -> tuple[Array, Array]:
-        actor = m.target_actor if cfg.target_actors else m.actor
-        action = ops.smoothed(nets.actor(actor, next_obs), noise, h.smoothing, h.smoothing_clip)
-        return action, jnp.zeros_like(action[:, 0])
+def update(
+    cfg: Config, state: State, batch: Batch, clock: Clock, noise: Array, target: Target = target
+) -> tuple[State, Metrics]:
+    """Take one gradient step (Algorithm 1): critics, and every `delay` steps the actor and all targets."""
+    y = target(cfg, state, batch, noise)
+    state, critic_losses = fit_critics(cfg, state, batch, y)
 
-    def target_q(m: Member, obs: Array, action: Array) -> Array:
-        return critics(m.target_critics, obs, action).min(0)
+    def improve_actor(state: State) -> tuple[State, Metrics]:
+        state, losses = improve(cfg, state, batch.obs, partial(q, cfg, state, batch.obs), noise)
+        return move_targets(cfg, state), losses
 
-    def q(m: Member, obs: Array, action: Array) -> Array:
-        first = jax.tree.map(lambda leaf: leaf[0], m.critics)  # the actor follows Q1
-        return nets.critic(first, obs, action, cfg.critic_norm)
+    state, actor_losses = when(every(cfg.delay, clock), improve_actor, state)
+    return state, {**critic_losses, "target": y.mean(), **actor_losses}
 
-    def fit_critics(m: Member, h: Hyper, batch: Batch, y: Array, weight: Array | float = 1.0) -> tuple[Member, Losses]:
-        new, opt, losses = fit_q(critics, m.critics, m.critic_opt, h.lr, batch, y, weight)
-        return m._replace(critics=new, critic_opt=opt), losses
 
-    def improve(
-        m: Member, h: Hyper, obs: Array, objective: Objective, noise: Array, weight: Array | float = 1.0
-    ) -> tuple[Member, Losses]:
-        def loss(actor: nets.MLP) -> Array:
-            return -(weight * objective(nets.actor(actor, obs))).mean()
+def init(cfg: Config, key: Array, spec: Spec) -> State:
+    actor_key, critic_key = random.split(key)
+    actor = nets.init_actor(actor_key, spec, cfg.hidden)
+    critics = nets.init_critics(critic_key, spec, cfg.hidden, cfg.critics)
+    return State(actor, critics, actor, critics, ops.adam_init(actor), ops.adam_init(critics))
 
-        value, grads = jax.value_and_grad(loss)(m.actor)
-        actor, opt = ops.adam_step(m.actor, grads, m.actor_opt, h.lr)
-        losses = {"actor_loss": value, "actor_grad_norm": ops.norm(grads)}
-        return m._replace(actor=actor, actor_opt=opt), losses
 
-    def move_targets(m: Member, h: Hyper) -> Member:
-        return m._replace(
-            target_actor=ops.polyak(m.target_actor, m.actor, h.tau),
-            target_critics=ops.polyak(m.target_critics, m.critics, h.tau),
-        )
+def draw(cfg: Config, key: Array, batch: int, spec: Spec) -> Array:
+    return random.normal(key, (batch, spec.action))
 
-    def agent(m: Member, h: Hyper) -> Agent:
-        return Agent(m.actor, m.critics, h.noise, h.gamma)
 
-    def draw_act(key: Array, spec: Spec) -> Array:
-        return random.normal(key, (spec.action,))
+def next_action(cfg: Config, state: State, next_obs: Array, noise: Array) -> tuple[Array, Array]:
+    actor = state.target_actor if cfg.target_actors else state.actor
+    action = ops.smoothed(nets.actor(actor, next_obs), noise, cfg.smoothing, cfg.smoothing_clip)
+    return action, jnp.zeros_like(action[:, 0])
 
-    def act(a: Agent, obs: Array, noise: Array) -> Array:
-        return jnp.clip(policy(a, obs) + a.noise * noise, -1, 1)
 
-    def policy(a: Agent, obs: Array) -> Array:
-        return nets.actor(a.actor, obs[None])[0]
+def q(cfg: Config, state: State, obs: Array, action: Array) -> Array:
+    first = jax.tree.map(lambda leaf: leaf[0], state.critics)  # the actor follows Q1
+    return nets.critic(first, obs, action, cfg.critic_norm)
 
-    def follow(a: Agent, obs: Array, noise: Array) -> tuple[Array, Array]:
-        return policy(a, obs), jnp.zeros(())
 
-    def weights(a: Agent) -> Agent:
-        return a._replace(critics=(), gamma=())  # type: ignore[arg-type]
+def improve(
+    cfg: Config, state: State, obs: Array, objective: Objective, noise: Array, weight: Array | float = 1.0
+) -> tuple[State, Metrics]:
+    """Move the actor up its objective."""
 
-    def value(a: Agent, obs: Array, action: Array) -> Array:
-        return critics(a.critics, obs, action).mean(0)
+    def loss(actor: nets.MLP) -> Array:
+        return -(weight * objective(nets.actor(actor, obs))).mean()
 
-    return Base(
-        init=init,
-        draw=draw,
-        next_action=next_action,
-        target_q=target_q,
-        q=q,
-        fit_critics=fit_critics,
-        improve=improve,
-        move_targets=move_targets,
-        agent=agent,
-        weights=weights,
-        draw_act=draw_act,
-        act=act,
-        policy=policy,
-        follow=follow,
-        value=value,
+    value, grads = jax.value_and_grad(loss)(state.actor)
+    actor, opt = ops.adam_step(state.actor, grads, state.actor_opt, cfg.lr)
+    losses = {"actor_loss": value, "actor_grad_norm": optax.tree.norm(grads)}
+    return state._replace(actor=actor, actor_opt=opt), losses
+
+
+def move_targets(cfg: Config, state: State) -> State:
+    return state._replace(
+        target_actor=ops.polyak(state.target_actor, state.actor, cfg.tau),
+        target_critics=ops.polyak(state.target_critics, state.critics, cfg.tau),
     )
 
 
-class State(NamedTuple):
-    learner: Member
-    hyper: Hyper
+def weights(cfg: Config, state: State) -> Weights:
+    return Weights(state.actor, state.critics)
 
 
-@cache
-def parts(cfg: Config) -> Parts:
-    td3 = member(cfg)
-
-    def fit(state: State, batch: Batch, clock: Clock, noise: Array) -> tuple[State, Losses]:
-        m, h = state
-        next_action, _ = td3.next_action(m, h, batch.next_obs, noise)
-        next_q = td3.target_q(m, batch.next_obs, next_action)
-        y = ops.bellman(batch.reward, batch.terminated, next_q, h.gamma)
-        m, losses = td3.fit_critics(m, h, batch, y)
-        return State(m, h), {**losses, "target": y.mean()}
-
-    def improve(state: State, batch: Batch, clock: Clock, noise: Array) -> tuple[State, Losses]:
-        m, h = state
-        m, losses = td3.improve(m, h, batch.obs, lambda a: td3.q(m, batch.obs, a), noise)
-        return State(td3.move_targets(m, h), h), losses
-
-    def watch(state: State, batch: Batch) -> Losses:
-        actions = nets.actor(state.learner.actor, batch.obs)
-        return {"saturated_share": saturated_share(actions)}
-
-    return Parts(td3.draw, fit, improve, watch, every(cfg.delay))
+def explore(cfg: Config, actor: nets.MLP, obs: Array, noise: Array) -> Array:
+    return jnp.clip(policy(cfg, actor, obs) + cfg.noise * noise, -1, 1)
 
 
-@cache
-def make(cfg: Config) -> Algorithm:
-    td3 = member(cfg)
-    own = parts(cfg)
+def policy(cfg: Config, actor: nets.MLP, obs: Array) -> Array:
+    return nets.actor(actor, obs[None])[0]
 
-    def init(key: Array, spec: Spec, hyper: Hyper) -> State:
-        return State(td3.init(key, spec, hyper), hyper)
 
-    def act(weights: Agent, memo: tuple[()], obs: Array, noise: Array) -> tuple[Array, dict[str, Array]]:
-        return td3.act(weights, obs, noise), {}
+def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
+    return {"saturated_share": saturated_share(nets.actor(state.actor, batch.obs))}
 
-    return Algorithm(
-        init=init,
-        draw=own.draw,
-        update=partial(update, own),
-        probe=partial(probe, own),
-        agent=lambda state: td3.agent(state.learner, state.hyper),
-        begin=lambda key: (),
-        actor=lambda agent, memo: td3.weights(agent),
-        draw_act=td3.draw_act,
-        act=act,
-        unguided=lambda key: {},
-        policy=lambda agent, memo, obs: td3.policy(agent, obs),
-        members=None,
-        value=td3.value,
-        insight=alone(td3),
-        extras=(),
-        size=1,
-    )
+
+LEARNER = Learner(Config, init, draw, next_action, q, improve, move_targets, weights, explore, policy)
+ALGORITHM = single(LEARNER, update, metrics)

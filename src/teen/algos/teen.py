@@ -3,22 +3,26 @@ NeurIPS 2023. docs/algos/teen.md sets every equation beside its line here, and s
 """
 
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array, random, vmap
 
 from .. import nets, ops
 from ..errors import UserError
-from ..settings import per_lane, setting
-from ..spec import Algorithm, Batch, Clock, PyTree, Spec
+from ..settings import config, per_lane, setting
+from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
-from .base import Base, Losses, Parts, every, lane_numbers, named, probe, saturated_share, update
-from .insight import together
+from .base import Learner, Objective, chosen, every, saturated_share, when
+from .ensemble import Stack, ensemble
+
+LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"td3": td3.LEARNER, "sac": sac.LEARNER}
 
 
+@config
 @dataclass(frozen=True)
 class Config:
     n: int = setting(10, "sub-policies in the ensemble", "TEEN §6", low=1)
@@ -58,204 +62,171 @@ class Config:
         return []
 
 
-BASES: dict[str, Any] = {"td3": td3, "sac": sac}
-
-
-def on(base: str) -> Config:
-    """The defaults on another base learner."""
-    return Config(base=base, member=named(base, BASES).Config(critics=1))  # type: ignore[arg-type]
-
-
-class Hyper(NamedTuple):
-    alpha: Array
-    epsilon: Array
-    member: PyTree  # the base learner's own
-
-
-def hyper(cfg: Config) -> Hyper:
-    return Hyper(**lane_numbers(cfg), member=BASES[cfg.base].hyper(cfg.member))
-
-
 class State(NamedTuple):
     members: PyTree  # leaves (member, ...)
     discriminator: nets.MLP
     discriminator_opt: PyTree
     lottery: Array  # key data: which member is regularised in which period
-    hyper: Hyper
 
 
 class Noise(NamedTuple):
     """All the randomness of one update."""
 
-    members: PyTree  # leaves (member, ...): each base learner's own
+    members: PyTree  # leaves (member, ...): one part for each learner
     critics: Array  # (m,) distinct members whose critics make the target
 
 
-class Agent(NamedTuple):
+class Weights(NamedTuple):
     members: PyTree  # leaves (member, ...)
     discriminator: nets.MLP
 
 
-@cache
-def parts(cfg: Config) -> Parts:
-    base: Base = BASES[cfg.base].member(cfg.member)
+def stack(cfg: Config) -> Stack:
+    return Stack(LEARNERS[cfg.base], cfg.member, cfg.n)
 
-    def draw(key: Array, batch: int, spec: Spec) -> Noise:
-        member_key, critic_key = random.split(key)
-        member_keys = random.split(member_key, cfg.n)
-        return Noise(
-            vmap(lambda k: base.draw(k, batch, spec))(member_keys),
-            random.permutation(critic_key, cfg.n)[: cfg.m],
+
+def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Metrics]:
+    """Take one gradient step (Algorithm 1): critics, discriminator, and every `delay` steps actors and targets."""
+    y = target(cfg, state, batch, noise)
+    members, critic_losses = stack(cfg).fit_critics(state.members, batch, y)
+    state, discriminator_losses = fit_discriminator(cfg, state._replace(members=members), batch)
+
+    def improve_actors(state: State) -> tuple[State, Metrics]:
+        selected = regularised(cfg, state, clock)
+        worth = partial(objective, cfg, state, batch.obs)
+        members, losses = stack(cfg).improve(
+            state.members, batch.obs, worth, noise.members, each=(jnp.arange(cfg.n), selected)
         )
-
-    def fit(state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Losses]:
-        members, h = state.members, state.hyper
-
-        # Every member proposes a next action; m critics judge all of them, the most cautious counts.
-        next_action, bonus = vmap(base.next_action, (0, None, None, 0))(
-            members, h.member, batch.next_obs, noise.members
-        )  # (member, batch, action), (member, batch)
-        judges = jax.tree.map(lambda leaf: leaf[noise.critics], members)
-        judge_all = vmap(base.target_q, (None, None, 0))  # one critic, the actions of every member
-        next_q = vmap(judge_all, (0, None, None))(judges, batch.next_obs, next_action)
-        next_q = (next_q + bonus[None]).mean(1).min(0)  # (judge, member, batch) -> (batch,)
-        y = ops.bellman(batch.reward, batch.terminated, next_q, h.member.gamma)  # Eq. 16, with s' and θ'
-
-        members, losses = vmap(base.fit_critics, (0, None, None, None))(members, h.member, batch, y)
-        losses = {name: loss.mean() for name, loss in losses.items()}
-        state, discriminator_losses = fit_discriminator(state._replace(members=members), batch)
-        return state, {**losses, "target": y.mean(), **discriminator_losses}
-
-    def fit_discriminator(state: State, batch: Batch) -> tuple[State, Losses]:
-        """Cross-entropy of z given (s, a), over the rows that a sub-policy produced  (Eq. 12)."""
-        z = batch.extras["z"][:, 0].astype(int)  # (batch,); -1: a warm-up step, nobody's
-        known = z >= 0
-        if cfg.discriminator_window:
-            known &= batch.age < cfg.discriminator_window
-
-        def loss(discriminator: nets.MLP) -> tuple[Array, Array]:
-            log_q = nets.discriminator(discriminator, batch.obs, batch.action)
-            log_q_z = jnp.take_along_axis(log_q, jnp.maximum(z, 0)[:, None], axis=1)[:, 0]
-            return -ops.masked_mean(log_q_z, known), ops.masked_mean(log_q.argmax(1) == z, known)
-
-        (value, accuracy), grads = jax.value_and_grad(loss, has_aux=True)(state.discriminator)
-        discriminator, opt = ops.adam_step(state.discriminator, grads, state.discriminator_opt, state.hyper.member.lr)
-        losses = {
-            "discriminator_loss": value,
-            "discriminator_accuracy": accuracy,
-            "diversity_bound": jnp.log(cfg.n) - value,  # I(z; s, a) ≥ log N + E log q(z | s, a)
-            "discriminator_grad_norm": ops.norm(grads),
-        }
-        return state._replace(discriminator=discriminator, discriminator_opt=opt), losses
-
-    def regularised(lottery: Array, clock: Clock) -> Array:
-        """(member,) 1 where a member is rewarded for being recognised. Recurrent optimisation, §4.2."""
-        if cfg.regularise == "all":
-            return jnp.ones(cfg.n)
-        now = clock.env_step if cfg.period_unit == "steps" else clock.episodes
-        period = now // cfg.period
-        if cfg.regularise == "round-robin":
-            selected = period % cfg.n
-        else:
-            selected = random.randint(random.fold_in(random.wrap_key_data(lottery), period), (), 0, cfg.n)
-        return (jnp.arange(cfg.n) == selected).astype(jnp.float32)
-
-    def improve(state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Losses]:
-        members, h = state.members, state.hyper
-        chosen = regularised(state.lottery, clock)
-
-        def improve_one(k: Array, member: PyTree, chosen: Array, noise: PyTree) -> tuple[PyTree, Losses]:
-            def objective(action: Array) -> Array:
-                if cfg.actor_q == "mean":
-                    q = vmap(base.q, (0, None, None))(members, batch.obs, action).mean(0)
-                else:
-                    q = base.q(member, batch.obs, action)
-                log_q = nets.discriminator(state.discriminator, batch.obs, action)[:, k]
-                return q + chosen * h.alpha * ops.clipped_log(log_q, h.epsilon)  # Eq. 14's sign
-
-            return base.improve(member, h.member, batch.obs, objective, noise)
-
-        improved, losses = vmap(improve_one)(jnp.arange(cfg.n), members, chosen, noise.members)
         if cfg.actors == "selected-only":
-            improved = jax.tree.map(
-                lambda new, old: jnp.where(chosen.reshape(-1, *[1] * (new.ndim - 1)) > 0, new, old),
-                improved,
-                members,
-            )
-        members = vmap(base.move_targets, (0, None))(improved, h.member)
-        return state._replace(members=members), {name: loss.mean() for name, loss in losses.items()}
+            members = where(selected > 0, members, state.members)
+        return state._replace(members=stack(cfg).move_targets(members)), losses
 
-    def watch(state: State, batch: Batch) -> Losses:
-        agents = vmap(base.agent, (0, None))(state.members, state.hyper.member)
-        act = vmap(base.policy, (None, 0))
-        actions = vmap(act, (0, None))(agents, batch.obs)  # (member, batch, action)
-        log_q = vmap(nets.discriminator, (None, None, 0))(state.discriminator, batch.obs, actions)
-        own = jnp.diagonal(log_q, axis1=0, axis2=2).T  # (member, batch): log q(k | s, π_k(s))
-        return {
-            "own_log_q": own.mean(),
-            "clipped_share": (ops.clipped_log(own, state.hyper.epsilon) != own).mean(),
-            "action_spread": actions.std(0).mean(),
-            "saturated_share": saturated_share(actions),
-        }
-
-    return Parts(draw, fit, improve, watch, every(cfg.member.delay))
+    state, actor_losses = when(every(cfg.member.delay, clock), improve_actors, state)
+    return state, {**critic_losses, "target": y.mean(), **discriminator_losses, **actor_losses}
 
 
-@cache
-def make(cfg: Config) -> Algorithm:
-    base: Base = BASES[cfg.base].member(cfg.member)
-    own = parts(cfg)
+def target(cfg: Config, state: State, batch: Batch, noise: Noise) -> Array:
+    """Return y = r + γ (1 − terminated) min over m critics of the mean over all members' next actions  (Eq. 16).
 
-    def init(key: Array, spec: Spec, hyper: Hyper) -> State:
-        member_key, discriminator_key, lottery = random.split(key, 3)
-        members = vmap(lambda k: base.init(k, spec, hyper.member))(random.split(member_key, cfg.n))
-        discriminator = nets.init_discriminator(discriminator_key, spec, cfg.member.hidden, cfg.n)
-        opt = ops.adam_init(discriminator)
-        return State(members, discriminator, opt, random.key_data(lottery), hyper)
+    With s' and target networks θ', where the paper prints s and θ.
+    """
+    next_action, bonus = stack(cfg).next_action(state.members, batch.next_obs, noise.members)
+    judges = jax.tree.map(lambda leaf: leaf[noise.critics], state.members)
+    next_q = stack(cfg).target_q(judges, batch.next_obs, next_action)  # (judge, member, batch)
+    next_q = (next_q + bonus[None]).mean(1).min(0)  # Eq. 16: (batch,)
+    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.member.gamma)
 
-    def agent(state: State) -> Agent:
-        agents = vmap(base.agent, (0, None))(state.members, state.hyper.member)
-        return Agent(agents, state.discriminator)
 
-    def begin(key: Array) -> Array:
-        """The member that acts for the whole episode."""
-        return random.randint(key, (), 0, cfg.n)
+def fit_discriminator(cfg: Config, state: State, batch: Batch) -> tuple[State, Metrics]:
+    """Descend the cross-entropy of z given (s, a), over the rows that a sub-policy produced  (Eq. 12)."""
+    z = batch.extras["z"][:, 0].astype(int)  # (batch,); -1: a warm-up step, of no sub-policy
+    labelled = z >= 0
+    if cfg.discriminator_window:
+        labelled &= batch.age < cfg.discriminator_window
 
-    def actor(agent: Agent, member: Array) -> PyTree:
-        return jax.tree.map(lambda leaf: leaf[member], vmap(base.weights)(agent.members))
+    def loss(discriminator: nets.MLP) -> tuple[Array, Array]:
+        log_q = nets.discriminator(discriminator, batch.obs, batch.action)
+        log_q_z = jnp.take_along_axis(log_q, jnp.maximum(z, 0)[:, None], axis=1)[:, 0]
+        return -ops.masked_mean(log_q_z, labelled), ops.masked_mean(log_q.argmax(1) == z, labelled)
 
-    def act(weights: PyTree, member: Array, obs: Array, noise: PyTree) -> tuple[Array, dict[str, Array]]:
-        return base.act(weights, obs, noise), {"z": member[None]}
+    (value, accuracy), grads = jax.value_and_grad(loss, has_aux=True)(state.discriminator)
+    discriminator, opt = ops.adam_step(state.discriminator, grads, state.discriminator_opt, cfg.member.lr)
+    losses = {
+        "discriminator_loss": value,
+        "discriminator_accuracy": accuracy,
+        "diversity_bound": jnp.log(cfg.n) - value,  # Eq. 11: I(z; s, a) ≥ log N + E log q(z | s, a)
+        "discriminator_grad_norm": optax.tree.norm(grads),
+    }
+    return state._replace(discriminator=discriminator, discriminator_opt=opt), losses
 
-    def policy(agent: Agent, member: Array, obs: Array) -> Array:
-        actions = vmap(base.policy, (0, None))(agent.members, obs)  # (member, action)
-        if cfg.evaluate == "mixture":
-            return actions[member]
-        if cfg.evaluate == "vote":
-            return actions[value(agent, jnp.tile(obs, (cfg.n, 1)), actions).argmax()]
-        return actions.mean(0)
 
-    def value(agent: Agent, obs: Array, action: Array) -> Array:
-        return vmap(base.value, (0, None, None))(agent.members, obs, action).mean(0)
+def objective(cfg: Config, state: State, obs: Array, member: PyTree, k: Array, selected: Array) -> Objective:
+    """Return what member k's actor climbs: Q, and where it is selected, being recognised  (Eqs. 14 and 15)."""
 
-    def recognise(agent: Agent, obs: Array, action: Array) -> Array:
-        return nets.discriminator(agent.discriminator, obs, action)
+    def worth(action: Array) -> Array:
+        if cfg.actor_q == "mean":
+            q = stack(cfg).q(state.members, obs, action).mean(0)
+        else:
+            q = stack(cfg).learner.q(cfg.member, member, obs, action)
+        log_q = nets.discriminator(state.discriminator, obs, action)[:, k]
+        return q + selected * cfg.alpha * ops.clipped_log(log_q, cfg.epsilon)  # Eq. 14's sign
 
-    return Algorithm(
-        init=init,
-        draw=own.draw,
-        update=partial(update, own),
-        probe=partial(probe, own),
-        agent=agent,
-        begin=begin,
-        actor=actor,
-        draw_act=base.draw_act,
-        act=act,
-        unguided=lambda key: {"z": -jnp.ones(1)},
-        policy=policy,
-        members=lambda agent, obs: vmap(base.policy)(agent.members, obs),
-        value=value,
-        insight=together(base, lambda noise, member: noise)._replace(recognise=recognise),
-        extras=(("z", 1),),
-        size=cfg.n,
-    )
+    return worth
+
+
+def regularised(cfg: Config, state: State, clock: Clock) -> Array:
+    """Return (member,) 1 where a member is rewarded for being recognised: recurrent optimisation  (§4.2)."""
+    if cfg.regularise == "all":
+        return jnp.ones(cfg.n)
+    now = clock.env_step if cfg.period_unit == "steps" else clock.episodes
+    period = now // cfg.period
+    if cfg.regularise == "round-robin":
+        selected = period % cfg.n
+    else:
+        selected = random.randint(random.fold_in(random.wrap_key_data(state.lottery), period), (), 0, cfg.n)
+    return (jnp.arange(cfg.n) == selected).astype(jnp.float32)
+
+
+def where(mask: Array, new: PyTree, old: PyTree) -> PyTree:
+    """Take the new members where the mask, (member,), is true, and the old ones elsewhere."""
+    return jax.tree.map(lambda n, o: jnp.where(mask.reshape(-1, *[1] * (n.ndim - 1)), n, o), new, old)
+
+
+def init(cfg: Config, key: Array, spec: Spec) -> State:
+    member_key, discriminator_key, lottery = random.split(key, 3)
+    discriminator = nets.init_discriminator(discriminator_key, spec, cfg.member.hidden, cfg.n)
+    opt = ops.adam_init(discriminator)
+    return State(stack(cfg).init(member_key, spec), discriminator, opt, random.key_data(lottery))
+
+
+def draw(cfg: Config, key: Array, batch: int, spec: Spec) -> Noise:
+    member_key, critic_key = random.split(key)
+    return Noise(stack(cfg).draw(member_key, batch, spec), random.permutation(critic_key, cfg.n)[: cfg.m])
+
+
+def weights(cfg: Config, state: State) -> Weights:
+    return Weights(stack(cfg).weights(state.members), state.discriminator)
+
+
+def act(cfg: Config, actor: PyTree, member: Array, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
+    return stack(cfg).learner.explore(cfg.member, actor, obs, noise), {"z": member[None]}
+
+
+def unguided(cfg: Config, key: Array) -> Extras:
+    return {"z": -jnp.ones(1)}  # no sub-policy took a warm-up step
+
+
+def policy(cfg: Config, weights: Weights, member: Array, obs: Array) -> Array:
+    actions = stack(cfg).policies(weights.members, obs)  # (member, action)
+    if cfg.evaluate == "mixture":
+        return actions[member]
+    if cfg.evaluate == "vote":
+        everywhere = jnp.tile(obs, (cfg.n, 1))
+        return actions[stack(cfg).values(weights.members, everywhere, actions).mean(0).argmax()]
+    return actions.mean(0)
+
+
+def recognise(cfg: Config, weights: Weights, obs: Array, action: Array) -> Array:
+    return nets.discriminator(weights.discriminator, obs, action)
+
+
+def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
+    actions = stack(cfg).actions(stack(cfg).weights(state.members), batch.obs)  # (member, batch, action)
+    log_q = vmap(nets.discriminator, (None, None, 0))(state.discriminator, batch.obs, actions)
+    own_log_q = jnp.diagonal(log_q, axis1=0, axis2=2).T  # (member, batch): log q(k | s, π_k(s))
+    return {
+        "own_log_q": own_log_q.mean(),
+        "clipped_share": (ops.clipped_log(own_log_q, cfg.epsilon) != own_log_q).mean(),
+        "action_spread": actions.std(0).mean(),
+        "saturated_share": saturated_share(actions),
+    }
+
+
+def on(base: str) -> Config:
+    """Return the defaults on another base learner."""
+    return Config(base=base, member=chosen(base, LEARNERS).Config(critics=1))  # type: ignore[arg-type]
+
+
+ALGORITHM = ensemble(Config, stack, init, draw, update, weights, recognise=recognise)._replace(
+    act=act, unguided=unguided, policy=policy, metrics=metrics, extras=lambda cfg: (("z", 1),), on=on
+)

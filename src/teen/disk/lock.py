@@ -1,4 +1,4 @@
-"""One process for one run directory."""
+"""The lock of a run folder: only one process trains there."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from ..errors import InUse, UserError
 
 
 def holder(folder: Path) -> str:
-    """The process that trains there; empty where none does."""
+    """Return the number of the process that trains there, or nothing."""
     try:
         handle = os.open(folder / "lock", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
@@ -27,19 +27,19 @@ def holder(folder: Path) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keeps every other process out. The system drops the lock of a process that dies, however it dies."""
+    """Hold the folder's lock. The system releases it when the process ends, however it ends."""
     path = folder / "lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         while True:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-            if not _taken(handle):
-                holder = os.read(handle, 32).decode(errors="replace").strip()
+            if not _acquire(handle):
+                process = os.read(handle, 32).decode(errors="replace").strip()
                 os.close(handle)
-                raise InUse(folder, holder)
+                raise InUse(folder, process)
             if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
                 break
-            os.close(handle)  # its last holder has removed it meanwhile: this was nobody's file any more
+            os.close(handle)  # its last holder has just removed this file: lock the new one
         try:
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()}\n".encode())
@@ -56,8 +56,8 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _taken(handle: int) -> bool:
-    """Asks a few times: `holder` in another process has the lock for a moment, too."""
+def _acquire(handle: int) -> bool:
+    """Try a few times: another process that calls `holder` has the lock for a moment, too."""
     for _ in range(5):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

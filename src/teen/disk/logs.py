@@ -8,14 +8,18 @@ import fcntl
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from .files import write_atomically
+
+if TYPE_CHECKING:
+    from ..spec import Tables  # imports JAX, which readers of logs do without
 
 EVAL, TRAIN, QUARANTINE = "eval.csv", "train.csv", "quarantine.csv"
 DIAGNOSTICS, MEMBERS, CONFUSION = "diagnostics.csv", "members.csv", "confusion.csv"
@@ -60,9 +64,11 @@ def append(folder: Path, name: str, rows: Sequence[Sequence[Any]], columns: Sequ
         file.write(csv_text([*header, *rows]))
 
 
-def replace_step(folder: Path, name: str, step: int, rows: Sequence[Sequence[Any]]) -> None:
-    """Write the rows of this step in place of earlier ones; rows of other steps are kept."""
-    _rewrite(folder, name, lambda other: other != step, rows)
+def write_diagnosis(folder: Path, step: int, seeds: Sequence[tuple[int, "Tables"]]) -> None:
+    """Write the tables of each seed in place of earlier rows of this step."""
+    for name in REPLACED:
+        if rows := [(seed, step, *row) for seed, tables in seeds for row in tables.get(name, ())]:
+            _rewrite(folder, name, lambda other: other != step, rows)
 
 
 def remove_after(folder: Path, name: str, step: int) -> None:
@@ -72,12 +78,9 @@ def remove_after(folder: Path, name: str, step: int) -> None:
 
 
 def _rewrite(folder: Path, name: str, keep: Callable[[int], bool], rows: Sequence[Sequence[Any]]) -> None:
-    columns = COLUMNS[name]
-    with _exclusive(folder), read_log(folder, name) as old:
-        if old and tuple(old[0]) != columns:
-            raise ValueError(f"its first line is not {','.join(columns)}")
-        kept = [list(row.values()) for row in old if keep(bounded(row["step"], LARGEST_STEP))]
-        write_atomically(folder / name, csv_text([columns, *kept, *rows]).encode())
+    with _exclusive(folder):
+        kept = [row for row in read_whole(folder, name) if keep(int(row[1]))]
+        write_atomically(folder / name, csv_text([COLUMNS[name], *kept, *rows]).encode())
 
 
 @contextmanager
@@ -97,8 +100,22 @@ def read_log(folder: Path, name: str) -> Iterator[list[Row]]:
     """Yield the rows of a log; none if there is no such file. A ValueError or KeyError raised inside the block becomes
     a UserError that calls this file damaged."""
     path = find_log(folder, name)
-    try:
+    with naming_damage(path):
         yield parse(read_bytes(path)) if path else []
+
+
+def read_whole(folder: Path, name: str) -> list[list[str]]:
+    """Return the rows of a log that will be written again. Nothing in it is passed over, as nothing may get lost."""
+    path = find_log(folder, name)
+    with naming_damage(path):
+        return parse_whole(read_bytes(path) if path else b"", COLUMNS[name])
+
+
+@contextmanager
+def naming_damage(path: Path | None) -> Iterator[None]:
+    """Turn what goes wrong inside the block into a UserError that calls the file damaged."""
+    try:
+        yield
     except UserError:
         raise
     except KeyError as error:
@@ -137,6 +154,17 @@ def parse(data: bytes) -> list[Row]:
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise ValueError(f"line {number} has too {'many' if None in row else 'few'} columns")
+    return rows
+
+
+def parse_whole(data: bytes, columns: Sequence[str]) -> list[list[str]]:
+    """Return the rows of a log that has these columns and no line that is cut."""
+    header, *rows = list(csv.reader(io.StringIO(data.decode(errors="replace")))) or [list(columns)]
+    if header != list(columns):
+        raise ValueError(f"its first line is not {','.join(columns)}")
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(columns) or not re.fullmatch(r"\d{1,16}", row[1]):
+            raise ValueError(f"line {number} is not {','.join(columns)}")
     return rows
 
 

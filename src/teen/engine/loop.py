@@ -2,237 +2,204 @@
 
 The host acts and steps the environments, a chunk of steps at a time, while the learner's device stores and learns the
 chunk before. What crosses is one packed row per lane and step one way, and the acting members' weights, once a chunk,
-the other way. Evaluations run beside both, on snapshots.
+the other way. Evaluations run beside both, on the weights of their step.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax import Array
 from threadpoolctl import threadpool_limits
 
-from ..disk.diagnostics import Tables
 from ..envs import Envs, Lanes
-from ..errors import EnvironmentFault, LearnerFault, UserError
-from ..nets import Precision
-from ..snapshot import BAD_RECORD, Blocks, Record, joined
-from ..spec import Algorithm, PyTree
+from ..errors import EnvironmentFault, LearnerFault
+from ..snapshot import Blocks, Snapshot, fitting, joined
+from ..spec import AnyAlgorithm
 from .acting import arrays
+from .background import Diagnoser, Due, Evaluator
 from .collect import Collector
-from .evaluate import Diagnosis, Due, Episode, Evaluations
-from .learner import Learning
-from .program import Learner, program
-from .replay import Layout, Place
-
-
-class Plan(NamedTuple):
-    """How long to train, and what happens when."""
-
-    steps: int
-    warmup: int
-    batch: int
-    utd: int
-    buffer: int
-    log_every: int
-    eval_every: int
-    eval_episodes: int
-    members_every: int
-    sync: int
-    replay: Place = "device"  # resolved: not auto
-    precision: Precision = "tf32"
-    env_timeout: float = 60.0
-    checkpoint_every: int = 0  # 0: never
-    diagnose_every: int = 0  # 0: never
-    first: int = 0  # the step from which a run goes on
-    on_nan: Literal["quarantine", "stop"] = "quarantine"
-
-    @property
-    def chunk(self) -> int:
-        """Steps between two hand-overs: the largest number up to `sync` that divides every interval, first and last."""
-        intervals = self.warmup, self.log_every, self.eval_every, self.members_every, self.diagnose_every
-        common = math.gcd(self.first, self.steps, *intervals)  # zeros are passed over
-        return max(k for k in range(1, min(self.sync, common) + 1) if common % k == 0)
-
-    @property
-    def capacity(self) -> int:
-        """Rows of a lane's replay."""
-        return min(self.buffer, self.steps)
-
-
-class Log(Protocol):
-    """Where training reports to."""
-
-    def stepped(self, step: int) -> None: ...
-    def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None: ...
-    def evaluated(self, step: int, episodes: list[list[Episode]]) -> None: ...
-    def diagnosed(self, step: int, lanes: list[Tables]) -> None: ...
-    def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
-    def begun_again(self, lines: list[str]) -> None: ...
+from .log import Log
+from .plan import Plan
+from .program import TrainState, program
+from .replay import Layout
+from .trainer import Trainer
 
 
 class Start(NamedTuple):
-    """Where a run goes on: what it kept."""
+    """Where a run is resumed: its snapshot at that step."""
 
     step: int
-    record: Record
+    snapshot: Snapshot
     rows: Blocks
 
 
-# Keeps a checkpoint: the step, all but the replay, and what gives the replay's rows between two steps. Says whether it
-# could.
-Keep = Callable[[int, Record, Callable[[int, int], Blocks]], bool]
+# Keep a checkpoint: the step, all but the replay, and what yields the replay's rows between two steps. Return whether
+# it was written.
+Keep = Callable[[int, Snapshot, Callable[[int, int], Blocks]], bool]
 
 
 class End(NamedTuple):
     """What training leaves."""
 
-    learner: Learner
-    step: int  # learnt
+    train: TrainState
+    step: int  # the last one that was learnt
     fault: EnvironmentFault | LearnerFault | None
 
 
-def train(
-    algo: Algorithm,
-    plan: Plan,
-    seeds: Sequence[int],
-    hypers: PyTree,
-    envs: Sequence[Envs],
-    eval_envs: Envs,
-    log: Log,
-    should_stop: Callable[[], bool] = lambda: False,
-    reward_scale: float = 1.0,
-    start: Start | None = None,
-    keep: Keep = lambda step, record, rows: True,
-    diagnosis: Diagnosis | None = None,
-) -> End:
+class Loop:
     """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
 
-    `envs` has one copy per lane, in crews that take turns. A run that goes on from `start` gives what it would have
-    given without a stop.
+    `seeds` has one entry per lane, the leaves of `config` are (lane,). `envs` has one copy per lane, in crews that take
+    turns. A run that is resumed from `start` gives what it would have given without a stop.
     """
-    plan = plan._replace(first=start.step if start else 0)
-    layout = Layout(envs[0].spec, algo.extras)
-    run = program(algo, layout, plan.batch, plan.utd, plan.precision)
-    learning = Learning(run, layout, seeds, hypers, plan.capacity, plan.replay)
-    evaluations = Evaluations(algo, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, diagnosis)
-    metrics: tuple[int, Future[dict[str, Array]]] | None = None
-    quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
-    step = kept = tried = 0  # the steps of the newest checkpoint, and of the last attempt at one
-    fault: EnvironmentFault | LearnerFault | None = None
 
-    def crews() -> list[Lanes]:
+    def __init__(
+        self,
+        algo: AnyAlgorithm,
+        plan: Plan,
+        seeds: Sequence[int],
+        config: Any,
+        envs: Sequence[Envs],
+        eval_envs: Envs,
+        log: Log,
+        should_stop: Callable[[], bool] = lambda: False,
+        reward_scale: float = 1.0,
+        start: Start | None = None,
+        keep: Keep = lambda step, snapshot, rows: True,
+        diagnoser: Diagnoser | None = None,
+    ):
+        self.plan, self.seeds, self.log, self.should_stop, self.keep = plan, seeds, log, should_stop, keep
+        layout = Layout(envs[0].spec, algo.extras(config))
+        compiled = program(algo, layout, plan.batch, plan.utd, plan.precision)
+        self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay)
+        self.evaluator = Evaluator(
+            algo, self.trainer.config, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, diagnoser
+        )
+        self.step = start.step if start else 0
+        self._kept = self._tried = self.step  # of the newest checkpoint, and of the last attempt at one
+        self.chunk = plan.chunk(self.step)
+        self._metrics: tuple[int, Future[dict[str, Array]]] | None = None  # asked for at this step
+        self._quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
         firsts = np.cumsum([0, *map(len, envs)]).tolist()
-        return [Lanes(e, seeds[i : i + len(e)], reward_scale, i, step) for e, i in zip(envs, firsts, strict=False)]
+        crews = [
+            Lanes(crew, seeds[first : first + len(crew)], reward_scale, first, self.step)
+            for crew, first in zip(envs, firsts, strict=False)
+        ]
+        if start:
+            with fitting(f"the checkpoint of step {start.step}"):
+                self.trainer.restore(start.snapshot.part("trainer"), start.rows)
+        self.collector = Collector(algo, self.trainer, crews, self.chunk)
+        if start:
+            self._restore(start)
 
-    def recall(start: Start) -> Collector:
-        nonlocal step, kept, tried
-        step = kept = tried = start.step
+    def run(self) -> End:
+        fault: EnvironmentFault | LearnerFault | None = None
+        # Acting multiplies small matrices: more BLAS threads would only take cores from the learner and environments.
+        one_thread = threadpool_limits(1, "blas")
         try:
-            learning.recall(start.record.part("learning"), start.rows)
-            collector = Collector(algo, learning, crews(), plan.chunk)
-            begun_again = collector.recall(start.record.part("collector"))
-            evaluations.recall(start.record.part("evaluations"), jax.eval_shape(run.agents, learning.learner().state))
-            quarantined.update(
-                {int(lane): (int(at), str(what)) for lane, at, what in start.record.facts["quarantined"]}
-            )
-            if not quarantined.keys() <= set(range(len(seeds))):
-                raise ValueError(f"there are no lanes {sorted(quarantined)}")
-        except BAD_RECORD as error:
-            raise UserError(f"the checkpoint of step {start.step} does not fit this run: {error}") from error
-        log.begun_again(begun_again)
-        return collector
+            while self.step < self.plan.steps and not self.should_stop():
+                self._train_chunk()
+            self._report(wait=True, all_metrics=True)
+            self._checkpoint()
+        except (EnvironmentFault, LearnerFault) as error:
+            fault = error
+        finally:
+            one_thread.restore_original_limits()
+        if fault:
+            with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
+                self._report(wait=True, all_metrics=True)
+        self.evaluator.close()
+        train = self.trainer.train_state()
+        self.trainer.close()
+        return End(train, self.step, fault)
 
-    def checkpoint() -> None:
-        nonlocal kept, tried
-        if step == kept or not plan.checkpoint_every:
-            return
-        parts = {
-            "learning": learning.record(),
-            "collector": collector.record(),
-            "evaluations": evaluations.record(),
-            "quarantined": Record({}, [(lane, *since) for lane, since in quarantined.items()]),
-        }
-        kept, tried = step if keep(step, joined(parts), learning.rows) else kept, step
+    def _train_chunk(self) -> None:
+        """Collect a chunk of steps, hand it to the learner, and do what is due at its end."""
+        plan = self.plan
+        guided = self.step >= plan.warmup
+        packed = self.collector.collect(self.step, guided)
+        self.step += self.chunk
+        if not guided:
+            self.trainer.store(packed)
+        else:
+            self.trainer.learn(packed)
+            if self.chunk == 1:  # the exact interleaving: act on what was learnt from the last step
+                self.collector.request()
+            self.collector.renew()  # else they are those before this chunk, which is learnt while the next is collected
+        self._quarantine(self.collector.silent, "an action")
 
-    def report(wait: bool = False, all_metrics: bool = False) -> None:
-        """What has come in; with `wait`, evaluations under way are waited for until somebody asks to stop."""
-        nonlocal metrics
-        if metrics and (all_metrics or metrics[0] < step):  # a chunk later the learner has passed it
-            at, found = metrics[0], arrays(metrics[1].result())
-            metrics = None
-            broken = ~np.isfinite(np.stack(list(found.values()))).all(0)
-            quarantine(broken, "")
-            log.trained(at, found)
-        for due, (episodes, diagnoses) in evaluations.finished(lambda: wait and not should_stop()):
+        last = self.step == plan.steps
+        evaluate = last or self.step % plan.eval_every == 0
+        diagnose = plan.diagnose_every > 0 and (last or self.step % plan.diagnose_every == 0)
+        self._report(wait=evaluate or diagnose)
+        if self.step > plan.warmup and self.step % plan.log_every == 0:
+            self._metrics = self.step, self.trainer.probe(self.collector.episodes)
+        if evaluate or diagnose:
+            members = evaluate and (last or self.step % plan.members_every == 0)
+            active = [lane for lane in range(len(self.seeds)) if lane not in self._quarantined]
+            self.evaluator.begin(Due(self.step, self.trainer.weights(), evaluate, members, diagnose, active))
+        self.log.stepped(self.step)
+        every = plan.checkpoint_every
+        if every and self.step // every > self._tried // every and not last:
+            self._report(all_metrics=True)  # what is logged belongs to the checkpoint
+            self._checkpoint()
+
+    def _report(self, wait: bool = False, all_metrics: bool = False) -> None:
+        """Log what has come in; with `wait`, wait for evaluations under way until somebody asks to stop."""
+        if self._metrics and (all_metrics or self._metrics[0] < self.step):  # a chunk later the learner has passed it
+            step, metrics = self._metrics[0], arrays(self._metrics[1].result())
+            self._metrics = None
+            self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
+            self.log.trained(step, metrics)
+        for due, (episodes, diagnoses) in self.evaluator.finished(lambda: wait and not self.should_stop()):
             if episodes is not None:
-                quarantine(np.array([i in due.lanes and not own for i, own in enumerate(episodes)]), "an action")
-                log.evaluated(due.step, episodes)
+                empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
+                self._quarantine(np.array(empty), "an action")
+                self.log.evaluated(due.step, episodes)
             if diagnoses is not None:
-                log.diagnosed(due.step, diagnoses)
+                self.log.diagnosed(due.step, diagnoses)
 
-    def quarantine(suspects: np.ndarray, seen: str) -> None:
-        """Lanes in which something was not finite, (lane,): if it is the learner's state, or was `seen` in what it
-        does, they no longer count. Nothing changes for the others."""
+    def _quarantine(self, suspects: np.ndarray, seen: str) -> None:
+        """Take lanes out of the run in which something was not finite, (lane,): if it is in the learner's state, or was
+        `seen` in what it does. Nothing changes for the others."""
         for lane in np.flatnonzero(suspects).tolist():
-            quantity = "" if lane in quarantined else learning.not_finite(lane) or seen
+            quantity = "" if lane in self._quarantined else self.trainer.not_finite(lane) or seen
             if not quantity:
                 continue
-            if plan.on_nan == "stop":
-                raise LearnerFault(f"{quantity} is not finite in lane {lane}, seed {seeds[lane]}, by step {step}")
-            quarantined[lane] = step, quantity
-            collector.silence(lane)
-            log.quarantined(lane, step, quantity)
-        if len(quarantined) == len(seeds):
-            raise LearnerFault(f"by step {step} no lane is left whose numbers are finite")
+            if self.plan.on_nan == "stop":
+                raise LearnerFault(
+                    f"{quantity} is not finite in lane {lane}, seed {self.seeds[lane]}, by step {self.step}"
+                )
+            self._quarantined[lane] = self.step, quantity
+            self.collector.silence(lane)
+            self.log.quarantined(lane, self.step, quantity)
+        if len(self._quarantined) == len(self.seeds):
+            raise LearnerFault(f"by step {self.step} no lane is left whose numbers are finite")
 
-    collector = recall(start) if start else Collector(algo, learning, crews(), plan.chunk)
-    # Acting multiplies small matrices: more BLAS threads would only take cores from the learner and the environments.
-    one_thread = threadpool_limits(1, "blas")
-    try:
-        while step < plan.steps and not should_stop():
-            guided = step >= plan.warmup
-            packed = collector.collect(step, guided)
-            step += plan.chunk
+    def _checkpoint(self) -> None:
+        if self.step == self._kept or not self.plan.checkpoint_every:
+            return
+        parts = {
+            "trainer": self.trainer.snapshot(),
+            "collector": self.collector.snapshot(),
+            "evaluator": self.evaluator.snapshot(),
+            "quarantined": Snapshot({}, [(lane, *since) for lane, since in self._quarantined.items()]),
+        }
+        if self.keep(self.step, joined(parts), self.trainer.rows):
+            self._kept = self.step
+        self._tried = self.step
 
-            if not guided:
-                learning.store(packed)
-            else:
-                learning.learn(packed)
-                if plan.chunk == 1:  # the exact interleaving: act on what was learnt from the last step
-                    collector.request()
-                collector.renew()  # else they are those before this chunk, which is learnt while the next is collected
-            quarantine(collector.silent, "an action")
-
-            last = step == plan.steps
-            evaluate = last or step % plan.eval_every == 0
-            diagnose = plan.diagnose_every > 0 and (last or step % plan.diagnose_every == 0)
-            report(wait=evaluate or diagnose)
-            if step > plan.warmup and step % plan.log_every == 0:
-                metrics = step, learning.probe(collector.episodes)
-            if evaluate or diagnose:
-                members = evaluate and (last or step % plan.members_every == 0)
-                active = [lane for lane in range(len(seeds)) if lane not in quarantined]
-                evaluations.begin(Due(step, learning.agents(), evaluate, members, diagnose, active))
-            log.stepped(step)
-            passed = plan.checkpoint_every and step // plan.checkpoint_every > tried // plan.checkpoint_every
-            if passed and step < plan.steps:
-                report(all_metrics=True)  # what is logged belongs to the checkpoint
-                checkpoint()
-        report(wait=True, all_metrics=True)
-        checkpoint()
-    except (EnvironmentFault, LearnerFault) as error:
-        fault = error
-    finally:
-        one_thread.restore_original_limits()
-    if fault:
-        with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
-            report(wait=True, all_metrics=True)
-    evaluations.close()
-    learner = learning.learner()
-    learning.close()
-    return End(learner, step, fault)
+    def _restore(self, start: Start) -> None:
+        with fitting(f"the checkpoint of step {start.step}"):
+            restarted = self.collector.restore(start.snapshot.part("collector"))
+            weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
+            self.evaluator.restore(start.snapshot.part("evaluator"), weights)
+            for lane, step, quantity in start.snapshot.facts["quarantined"]:
+                self._quarantined[int(lane)] = int(step), str(quantity)
+            if not self._quarantined.keys() <= set(range(len(self.seeds))):
+                raise ValueError(f"there are no lanes {sorted(self._quarantined)}")
+        self.log.restarted(restarted)

@@ -1,4 +1,4 @@
-"""Small JAX functions, replayed with NumPy.
+"""Run small JAX functions with NumPy.
 
 Acting is a handful of tiny products, one observation per lane. A compiled call costs several times their arithmetic,
 and on a CPU it also competes with the learner for XLA's threads. So the function is traced once and its steps are
@@ -27,11 +27,12 @@ _CALLS = ("jit", "pjit", "custom_jvp_call", "custom_vjp_call")
 
 
 class NotListed(Exception):
-    """A step that has no counterpart here."""
+    """A traced operation that has no NumPy counterpart here."""
 
 
 def numpy_version(function: Callable[..., PyTree], *args: PyTree) -> Callable[..., PyTree] | None:
-    """The function for arguments shaped like `args`, computed by NumPy; None where that is not known how."""
+    """Return the function for arguments shaped like `args`, computed by NumPy; None if it has an operation that is not
+    listed."""
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
     structure = jax.tree.structure(shapes)
     try:
@@ -50,7 +51,7 @@ def numpy_version(function: Callable[..., PyTree], *args: PyTree) -> Callable[..
 
 
 def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], list[int]]:
-    """Steps over a list of values; the first of them are the inputs."""
+    """Return steps over a list of values, whose first ones are the inputs."""
     values: list[Any] = [None] * len(closed.jaxpr.invars)
     steps: list[Step] = []
 
@@ -59,11 +60,11 @@ def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], lis
         return len(values) - 1
 
     def inline(jaxpr: Any, consts: list[Any], arguments: list[int]) -> list[int]:
-        known: dict[Var, int] = dict(zip(jaxpr.invars, arguments, strict=True))
-        known |= {var: place(np.asarray(const)) for var, const in zip(jaxpr.constvars, consts, strict=True)}
+        places: dict[Var, int] = dict(zip(jaxpr.invars, arguments, strict=True))
+        places |= {var: place(np.asarray(const)) for var, const in zip(jaxpr.constvars, consts, strict=True)}
 
         def where(atom: Any) -> int:
-            return known[atom] if isinstance(atom, Var) else place(np.asarray(atom.val, atom.aval.dtype))
+            return places[atom] if isinstance(atom, Var) else place(np.asarray(atom.val, atom.aval.dtype))
 
         for eqn in jaxpr.eqns:
             sources = [where(atom) for atom in eqn.invars]
@@ -80,7 +81,7 @@ def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], lis
             else:
                 targets = [place()]
                 steps.append((_translated(eqn), sources, targets[0]))
-            known |= dict(zip(eqn.outvars, targets, strict=True))
+            places |= dict(zip(eqn.outvars, targets, strict=True))
         return [where(atom) for atom in jaxpr.outvars]
 
     inputs = list(range(len(values)))
@@ -89,7 +90,7 @@ def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], lis
 
 
 def _needed(steps: list[Step], outputs: list[int]) -> list[Step]:
-    """Without the steps whose results nobody reads."""
+    """Drop the steps whose results nobody reads."""
     read, kept = set(outputs), []
     for step in reversed(steps):
         if step[2] in read:

@@ -3,7 +3,7 @@
 All lanes of a program live in one extra array axis; nothing here loops over seeds or members.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -12,13 +12,15 @@ import jax.numpy as jnp
 from jax import Array, lax, random, vmap
 
 from .. import nets
-from ..spec import Algorithm, Batch, Clock, PyTree
+from ..settings import Precision
+from ..spec import AnyAlgorithm, Batch, Clock, Extras, Metrics, PyTree
 from . import replay
 
 
-class Learner(NamedTuple):
+class TrainState(NamedTuple):
     """Everything that lives on the learner's device, for all lanes."""
 
+    config: Any  # per-lane numbers, leaves (lane,)
     state: PyTree  # leaves (lane, ...)
     buffer: Array  # (lane, capacity, width); no rows where the replay lives in host memory
     keys: Array  # (lane, 2) the learner's random streams
@@ -41,26 +43,169 @@ class Streams(NamedTuple):
         return cls(*random.key_data(keys).swapaxes(0, 1))
 
 
-class Program(NamedTuple):
-    """The compiled functions for one algorithm and one set of shapes."""
+@cache
+def program(
+    algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision = "tf32"
+) -> "Program":
+    """Return the one program for these shapes: what one run has compiled serves the next."""
+    return Program(algo, layout, batch, utd, precision)
 
-    init: Callable[..., PyTree]
-    begin: Callable[..., PyTree]  # keys, episodes -> memo of each lane's episode
-    wander: Callable[..., Any]  # keys, steps -> random actions and their extras, (step, lane, ...)
-    actor: Callable[..., PyTree]  # state, first lane, their memos (slot, lane, ...), lanes -> weights, likewise
-    flat_actor: Callable[..., Array]  # the same as one array (slot, lane, number): a single transfer
-    draw_act: Callable[..., PyTree]  # keys, steps -> noise of exploring actions, (step, lane, ...)
-    act: Callable[..., Any]  # weights (slot, lane, ...), of which slot 0 acts; memo, obs, noise -> actions, extras
-    store: Callable[..., Learner]  # learner, (step, lane, row) -> learner
-    learn: Callable[..., Learner]  # learner, (step, lane, row) -> learner
-    skip: Callable[..., Learner]  # learner, steps -> learner: they were stored elsewhere
-    bits: Callable[..., Array]  # keys, (step,) -> (step, utd, lane, batch): which rows to sample
-    learn_sampled: Callable[..., Learner]  # learner, (step, lane, row), sampled rows -> learner
-    probe: Callable[..., dict[str, Array]]  # learner, episodes -> metrics
-    probe_sampled: Callable[..., dict[str, Array]]  # learner, episodes, sampled rows -> metrics
-    agents: Callable[..., PyTree]  # state -> agents
-    rows: Callable[..., Array]  # buffer, first step, steps -> (lane, step, width)
-    put: Callable[..., Array]  # buffer, (lane, step, width), first step -> buffer
+
+class Program:
+    """The compiled functions of one algorithm and one set of shapes. Each is compiled at its first call."""
+
+    def __init__(self, algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision):
+        self.algo, self.layout, self.batch, self.utd, self.precision = algo, layout, batch, utd, precision
+        learning = partial(jax.jit, donate_argnums=0, compiler_options=_compiler_options())
+        self.init = jax.jit(vmap(algo.init, (0, 0, None)), static_argnums=2)
+        self.begin = jax.jit(self._begin)
+        self.random_actions = jax.jit(self._random_actions)
+        self.actor = jax.jit(self._actor, static_argnums=3)
+        self.flat_actor = jax.jit(self._flat_actor, static_argnums=3)
+        self.draw_act = jax.jit(self._draw_act)
+        self.act = jax.jit(self._act)
+        self.store = jax.jit(self._store, donate_argnums=0)
+        self.skip = jax.jit(self._skip, donate_argnums=0)
+        self.learn = learning(self._learn)
+        self.bits = jax.jit(lambda config, keys, steps: self._draw_all(config, keys, self._numbered(steps))[0])
+        self.probe = jax.jit(self._probe)
+        self.weights = jax.jit(lambda train: vmap(algo.weights)(train.config, train.state))
+        self.rows = jax.jit(self._rows, static_argnums=2)
+        self.put = jax.jit(self._put, donate_argnums=0)
+
+    # Acting: `config` and `keys` are those of the lanes that act.
+
+    def _begin(self, config: Any, keys: Array, episodes: Array) -> PyTree:
+        """Return the memo of each lane's episode."""
+
+        def one(cfg: Any, key: Array, episode: Array) -> PyTree:
+            return self.algo.begin(cfg, random.fold_in(key, episode))
+
+        return vmap(one)(config, random.wrap_key_data(keys), episodes)
+
+    def _random_actions(self, config: Any, keys: Array, steps: Array) -> tuple[Array, Extras]:
+        """Return uniform random actions, (step, lane, action), with the extras of a step that no policy took."""
+
+        def one(cfg: Any, key: Array) -> tuple[Array, Extras]:
+            action_key, extras_key = random.split(key)
+            action = random.uniform(action_key, (self.layout.spec.action,), minval=-1, maxval=1)
+            return action, self.algo.unguided(cfg, extras_key)
+
+        return vmap(lambda step: vmap(one)(config, _fold(keys, step)))(steps)
+
+    def _draw_act(self, config: Any, keys: Array, steps: Array) -> PyTree:
+        """Return the noise of exploring actions, (step, lane, ...)."""
+
+        def one(cfg: Any, key: Array) -> PyTree:
+            return self.algo.draw_act(cfg, key, self.layout.spec)
+
+        return vmap(lambda step: vmap(one)(config, _fold(keys, step)))(steps)
+
+    def _actor(self, train: TrainState, first: Array, memos: PyTree, lanes: int) -> PyTree:
+        """Return the acting weights of `lanes` lanes from the first on, (slot, lane, ...) as their memos are."""
+        config, state = jax.tree.map(
+            lambda leaf: lax.dynamic_slice_in_dim(leaf, first, lanes), (train.config, train.state)
+        )
+        weights = vmap(self.algo.weights)(config, state)
+        if not jax.tree.leaves(memos):  # every episode is acted alike: one slot
+            one_slot = vmap(lambda cfg, w: self.algo.actor(cfg, w, memos))(config, weights)
+            return jax.tree.map(lambda leaf: leaf[None], one_slot)
+        return vmap(vmap(self.algo.actor), (None, None, 0))(config, weights, memos)
+
+    def _flat_actor(self, train: TrainState, first: Array, memos: PyTree, lanes: int) -> Array:
+        """Return the same as one array, (slot, lane, number): a single transfer."""
+        leaves = jax.tree.leaves(self._actor(train, first, memos, lanes))
+        return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], -1)
+
+    def _act(self, config: Any, actors: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
+        """Return actions and extras; slot 0 of (slot, lane, ...) acts."""
+        return vmap(self.algo.act)(config, jax.tree.map(lambda leaf: leaf[0], actors), memo, obs, noise)
+
+    # Learning: (step, lane, row) transitions come packed, with each lane's episodes so far as a last column.
+
+    def _store_one(self, train: TrainState, packed: Array) -> TrainState:
+        buffer = replay.insert(train.buffer, packed[:, : self.layout.width], train.env_step)
+        return train._replace(buffer=buffer, env_step=train.env_step + 1)
+
+    def _store(self, train: TrainState, packed: Array) -> TrainState:
+        return lax.scan(lambda carry, row: (self._store_one(carry, row), None), train, packed)[0]
+
+    def _skip(self, train: TrainState, steps: Array | int) -> TrainState:
+        """Count transitions that are stored elsewhere."""
+        return train._replace(env_step=train.env_step + steps)
+
+    def _draw(self, cfg: Any, key: Array) -> tuple[Array, PyTree]:
+        """Draw what is random in an update: which rows, and the algorithm's noise."""
+        bits_key, noise_key = random.split(key)
+        return random.bits(bits_key, (self.batch,)), self.algo.draw(cfg, noise_key, self.batch, self.layout.spec)
+
+    def _draw_all(self, config: Any, keys: Array, numbers: Array) -> tuple[Array, PyTree]:
+        # Drawn for a whole chunk at once: a random generator is many small operations.
+        return vmap(vmap(lambda number: vmap(self._draw)(config, _fold(keys, number))))(numbers)
+
+    def _numbered(self, steps: Array) -> Array:
+        """(step,) transitions stored before -> (step, utd) numbers of the updates that follow."""
+        return steps[:, None] * self.utd + jnp.arange(self.utd)[None]
+
+    def _update(self, train: TrainState, batch: Batch, clock: Clock, noise: PyTree) -> tuple[PyTree, Metrics]:
+        """Take a gradient step in every lane. Of the clock, only the episodes differ between lanes."""
+
+        def one(cfg: Any, state: PyTree, batch: Batch, episodes: Array, noise: PyTree) -> tuple[PyTree, Metrics]:
+            return self.algo.update(cfg, state, batch, clock._replace(episodes=episodes), noise)
+
+        with nets.precision(self.precision):
+            return vmap(one)(train.config, train.state, batch, clock.episodes, noise)
+
+    def _batch(self, train: TrainState, source: Any) -> Batch:
+        """Sample by (lane, batch) random bits, or unpack rows that the host has sampled by the same bits."""
+        if isinstance(source, replay.Rows):
+            return vmap(self.layout.unpack)(source.rows, source.age)
+        return vmap(partial(replay.sample, self.layout), (0, None, 0))(train.buffer, train.env_step, source)
+
+    def _learn(self, train: TrainState, packed: Array, rows: replay.Rows | None = None) -> TrainState:
+        """For each step of a chunk, keep the transitions and take `utd` gradient steps.
+
+        `rows` has leaves (step, utd, lane, batch, ...); it comes from a replay in host memory, which keeps transitions
+        itself.
+        """
+        numbers = self._numbered(train.env_step + jnp.arange(len(packed)))
+        bits, noises = self._draw_all(train.config, train.keys, numbers)
+
+        def learn_one(train: TrainState, step: Any) -> tuple[TrainState, None]:
+            packed, *drawn = step
+            train = self._store_one(train, packed) if rows is None else self._skip(train, 1)
+            episodes = packed[:, self.layout.width].astype(int)
+
+            def update_one(train: TrainState, drawn: Any) -> tuple[TrainState, None]:
+                number, noise, source = drawn
+                clock = Clock(train.gradient_step + 1, train.env_step, episodes, number == self.utd - 1)
+                state, _ = self._update(train, self._batch(train, source), clock, noise)
+                return train._replace(state=state, gradient_step=train.gradient_step + 1), None
+
+            return lax.scan(update_one, train, (jnp.arange(self.utd), *drawn))
+
+        return lax.scan(learn_one, train, (packed, noises, bits if rows is None else rows))[0]
+
+    def _probe(self, train: TrainState, episodes: Array, rows: replay.Rows | None = None) -> Metrics:
+        """Return the losses of an update that is not applied, on a batch of its own, and the algorithm's further
+        metrics."""
+        bits, noise = vmap(self._draw)(train.config, _fold(train.keys, train.env_step * self.utd))
+        batch = self._batch(train, bits if rows is None else rows)
+        _, losses = self._update(train, batch, Clock(0, train.env_step, episodes, True), noise)
+        with nets.precision(self.precision):
+            return {**losses, **vmap(self.algo.metrics)(train.config, train.state, batch)}
+
+    def _rows(self, buffer: Array, first: Array, steps: int) -> Array:
+        """Return the rows of these steps: (lane, step, width)."""
+        return buffer[:, (first + jnp.arange(steps)) % buffer.shape[1]]
+
+    def _put(self, buffer: Array, block: Array, first: Array) -> Array:
+        """Write rows, (lane, step, width), from this step on."""
+        return buffer.at[:, (first + jnp.arange(block.shape[1])) % buffer.shape[1]].set(block)
+
+
+def _fold(keys: Array, number: Array) -> Array:
+    return vmap(random.fold_in, (0, None))(random.wrap_key_data(keys), number)
 
 
 @cache
@@ -75,147 +220,3 @@ def _compiler_options() -> dict[str, str] | None:
     except Exception:  # whatever a version raises, training works without it
         return None
     return options
-
-
-@cache
-def program(
-    algo: Algorithm, layout: replay.Layout, batch: int, utd: int, precision: nets.Precision = "tf32"
-) -> Program:
-    """Compiles nothing yet: each function is compiled at its first call."""
-    per_lane_clock = Clock(None, None, 0, None)  # type: ignore[arg-type]  # vmap axes: only episodes differ
-
-    def fold(keys: Array, number: Array) -> Array:
-        return vmap(random.fold_in, (0, None))(random.wrap_key_data(keys), number)
-
-    def begin(keys: Array, episodes: Array) -> PyTree:
-        return vmap(lambda key, episode: algo.begin(random.fold_in(key, episode)))(random.wrap_key_data(keys), episodes)
-
-    def wander(keys: Array, steps: Array) -> tuple[Array, dict[str, Array]]:
-        """Uniform random actions, with the extras of a step that no policy took."""
-
-        def one(key: Array) -> tuple[Array, dict[str, Array]]:
-            action_key, extras_key = random.split(key)
-            action = random.uniform(action_key, (layout.spec.action,), minval=-1, maxval=1)
-            return action, algo.unguided(extras_key)
-
-        return vmap(lambda step: vmap(one)(fold(keys, step)))(steps)
-
-    def actor(state: PyTree, first: Array, memos: PyTree, lanes: int) -> PyTree:
-        own = jax.tree.map(lambda leaf: lax.dynamic_slice_in_dim(leaf, first, lanes), state)
-        agents = vmap(algo.agent)(own)
-        if not jax.tree.leaves(memos):  # every episode is acted alike: one slot
-            return jax.tree.map(lambda leaf: leaf[None], vmap(lambda agent: algo.actor(agent, memos))(agents))
-        return vmap(vmap(algo.actor), (None, 0))(agents, memos)
-
-    def flat_actor(state: PyTree, first: Array, memos: PyTree, lanes: int) -> Array:
-        leaves = jax.tree.leaves(actor(state, first, memos, lanes))
-        return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], -1)
-
-    def act(weights: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, dict[str, Array]]:
-        return vmap(algo.act)(jax.tree.map(lambda leaf: leaf[0], weights), memo, obs, noise)
-
-    def draw_act(keys: Array, steps: Array) -> PyTree:
-        def one(key: Array) -> PyTree:
-            return algo.draw_act(key, layout.spec)
-
-        return vmap(lambda step: vmap(one)(fold(keys, step)))(steps)
-
-    def store_one(learner: Learner, packed: Array) -> Learner:
-        buffer = replay.insert(learner.buffer, packed[:, : layout.width], learner.env_step)
-        return learner._replace(buffer=buffer, env_step=learner.env_step + 1)
-
-    def store(learner: Learner, packed: Array) -> Learner:
-        return lax.scan(lambda carry, row: (store_one(carry, row), None), learner, packed)[0]
-
-    def draw(key: Array) -> tuple[Array, PyTree]:
-        """What is random in an update: which rows, and the algorithm's own noise."""
-        bits_key, noise_key = random.split(key)
-        return random.bits(bits_key, (batch,)), algo.draw(noise_key, batch, layout.spec)
-
-    def draw_all(keys: Array, numbers: Array) -> tuple[Array, PyTree]:
-        # Drawn for a whole chunk at once: a random generator is many small operations.
-        return vmap(vmap(lambda number: vmap(draw)(fold(keys, number))))(numbers)
-
-    def numbered(steps: Array) -> Array:
-        """(step,) transitions stored before -> (step, utd) numbers of the updates that follow."""
-        return steps[:, None] * utd + jnp.arange(utd)[None]
-
-    def sample(learner: Learner, bits: Array) -> Batch:
-        return vmap(partial(replay.sample, layout), (0, None, 0))(learner.buffer, learner.env_step, bits)
-
-    def unpack(learner: Learner, rows: replay.Rows) -> Batch:
-        return vmap(layout.unpack)(rows.rows, rows.age)
-
-    def counted(learner: Learner, packed: Array) -> Learner:
-        return learner._replace(env_step=learner.env_step + 1)
-
-    def learn_chunk(keep: Any, take: Any, learner: Learner, packed: Array, noises: PyTree, sources: PyTree) -> Learner:
-        """For each step of a chunk: keeps the transitions and takes `utd` gradient steps. Leaves (step, utd, ...)."""
-
-        def learn_one(learner: Learner, step: Any) -> tuple[Learner, None]:
-            packed, *drawn = step
-            learner = keep(learner, packed)
-            episodes = packed[:, layout.width].astype(int)
-
-            def update_one(learner: Learner, drawn: Any) -> tuple[Learner, None]:
-                number, noise, source = drawn
-                clock = Clock(learner.gradient_step + 1, learner.env_step, episodes, number == utd - 1)
-                update = vmap(algo.update, (0, 0, per_lane_clock, 0))
-                with nets.precision(precision):
-                    state, _ = update(learner.state, take(learner, source), clock, noise)
-                return learner._replace(state=state, gradient_step=clock.gradient_step), None
-
-            return lax.scan(update_one, learner, (jnp.arange(utd), *drawn))
-
-        return lax.scan(learn_one, learner, (packed, noises, sources))[0]
-
-    def learn(learner: Learner, packed: Array) -> Learner:
-        bits, noises = draw_all(learner.keys, numbered(learner.env_step + jnp.arange(len(packed))))
-        return learn_chunk(store_one, sample, learner, packed, noises, bits)
-
-    def learn_sampled(learner: Learner, packed: Array, rows: replay.Rows) -> Learner:
-        """From rows that the host has drawn, with the same bits, out of a replay of its own."""
-        _, noises = draw_all(learner.keys, numbered(learner.env_step + jnp.arange(len(packed))))
-        return learn_chunk(counted, unpack, learner, packed, noises, rows)
-
-    def measure(take: Any, learner: Learner, episodes: Array, source: PyTree, noise: PyTree) -> dict[str, Array]:
-        clock = Clock(learner.gradient_step, learner.env_step, episodes, jnp.array(True))
-        with nets.precision(precision):
-            return vmap(algo.probe, (0, 0, per_lane_clock, 0))(learner.state, take(learner, source), clock, noise)
-
-    def probe(learner: Learner, episodes: Array) -> dict[str, Array]:
-        """Metrics on a batch of its own; training does not notice."""
-        bits, noise = vmap(draw)(fold(learner.keys, learner.env_step * utd))
-        return measure(sample, learner, episodes, bits, noise)
-
-    def probe_sampled(learner: Learner, episodes: Array, rows: replay.Rows) -> dict[str, Array]:
-        _, noise = vmap(draw)(fold(learner.keys, learner.env_step * utd))
-        return measure(unpack, learner, episodes, rows, noise)
-
-    def rows(buffer: Array, first: Array, steps: int) -> Array:
-        return buffer[:, (first + jnp.arange(steps)) % buffer.shape[1]]
-
-    def put(buffer: Array, block: Array, first: Array) -> Array:
-        return buffer.at[:, (first + jnp.arange(block.shape[1])) % buffer.shape[1]].set(block)
-
-    compiled = partial(jax.jit, donate_argnums=0, compiler_options=_compiler_options())
-
-    return Program(
-        init=jax.jit(vmap(algo.init, (0, None, 0)), static_argnums=1),
-        begin=jax.jit(begin),
-        wander=jax.jit(wander),
-        actor=jax.jit(actor, static_argnums=3),
-        flat_actor=jax.jit(flat_actor, static_argnums=3),
-        draw_act=jax.jit(draw_act),
-        act=jax.jit(act),
-        store=jax.jit(store, donate_argnums=0),
-        learn=compiled(learn),
-        skip=jax.jit(lambda learner, steps: learner._replace(env_step=learner.env_step + steps), donate_argnums=0),
-        bits=jax.jit(lambda keys, steps: draw_all(keys, numbered(steps))[0]),
-        learn_sampled=compiled(learn_sampled),
-        probe=jax.jit(probe),
-        probe_sampled=jax.jit(probe_sampled),
-        agents=jax.jit(lambda state: vmap(algo.agent)(state)),
-        rows=jax.jit(rows, static_argnums=2),
-        put=jax.jit(put, donate_argnums=0),
-    )

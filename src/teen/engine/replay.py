@@ -6,7 +6,7 @@ fit there, a `HostReplay`; `Layout` says what a row holds.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,11 +14,9 @@ from jax import Array, lax
 
 from ..spec import Batch, Spec
 
-Place = Literal["device", "host"]
-
 
 class Rows(NamedTuple):
-    """Sampled rows, before they are told apart."""
+    """Sampled rows, before their columns are split."""
 
     rows: Any  # (..., batch, width), of NumPy or JAX
     age: Any  # (..., batch) environment steps since a row was stored
@@ -52,7 +50,7 @@ class Layout(NamedTuple):
         next_obs: np.ndarray,
         extras: Mapping[str, np.ndarray],
     ) -> None:
-        """Writes one row per lane, (lane, width or more) float32. Runs on the host, once per step."""
+        """Write one row per lane, (lane, width or more) float32. Runs on the host, once per step."""
         columns = [obs, action, reward[:, None], terminated[:, None], next_obs]
         columns += [extras[name] for name, _ in self.extras]
         np.concatenate(columns, axis=1, out=rows[:, : self.width], casting="unsafe")
@@ -66,13 +64,13 @@ class Layout(NamedTuple):
 
 
 def insert(buffer: Array, row: Array, stored: Array) -> Array:
-    """Writes each lane's row after `stored` earlier ones, over the oldest when the buffer is full."""
+    """Write each lane's row after `stored` earlier ones, over the oldest when the buffer is full."""
     position = stored % buffer.shape[1]
     return lax.dynamic_update_slice(buffer, row[:, None], (0, position, 0))
 
 
 def sample(layout: Layout, buffer: Array, stored: Array, bits: Array) -> Batch:
-    """A uniform batch of one lane's (capacity, width) rows, with replacement, from (batch,) random bits.
+    """Return a uniform batch of one lane's (capacity, width) rows, with replacement, from (batch,) random bits.
 
     The remainder of 32 bits favours some rows over others by less than 0.03 % at a million rows.
     """
@@ -102,11 +100,11 @@ class HostReplay:
         return self.buffer[:, (first + np.arange(steps)) % self.buffer.shape[1]]
 
     def put(self, block: np.ndarray, first: int) -> None:
-        """The rows of these steps as `rows` gave them."""
+        """Write the rows of these steps as `rows` returned them."""
         self.buffer[:, (first + np.arange(block.shape[1])) % self.buffer.shape[1]] = block
 
     def sample(self, bits: np.ndarray) -> Rows:
-        """(..., lane, batch) random bits -> the rows that `sample` above takes for them."""
+        """Return the rows that `sample` above takes for these random bits, (..., lane, batch)."""
         lanes, capacity, _ = self.buffer.shape
         index = (bits % np.uint32(min(self.stored, capacity))).astype(np.int32)
         newest = (self.stored - 1) % capacity

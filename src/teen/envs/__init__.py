@@ -7,8 +7,8 @@ from . import names, pool
 from .adapter import Envs, Lanes, naming, step
 from .gym import GymnasiumEnvs
 from .pool import EnvPoolEnvs
-from .repeat import Repeated
 from .watchdog import Watchdog
+from .wrapper import Repeated
 
 __all__ = ["Backend", "Envs", "Lanes", "Watchdog", "choose_backend", "make", "make_crews", "naming", "step"]
 
@@ -16,7 +16,7 @@ Backend = Literal["auto", "gymnasium", "envpool"]
 
 
 def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "envpool"], str]:
-    """What `auto` means for this task here, and a notice where the faster backend is missing."""
+    """Return the backend that `auto` stands for, and a notice if the faster one is missing."""
     if wanted != "auto":
         return wanted, ""
     if pool.offers(name):
@@ -27,15 +27,17 @@ def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "en
 
 
 def make_crews(name: str, lanes: int, backend: Backend = "auto", action_repeat: int = 1) -> list[Envs]:
-    """One copy per lane, for training. In two halves where stepping goes on outside Python: while the copies of one
-    half step, the host acts for the other."""
+    """Return one copy of the environment per lane, for training.
+
+    Where stepping goes on outside Python they come in two halves: the host acts for one while the other steps.
+    """
     chosen, _ = choose_backend(name, backend)
     counts = [(lanes + 1) // 2, lanes // 2] if chosen == "envpool" and lanes > 3 else [lanes]
     return [make(name, count, chosen, action_repeat) for count in counts]
 
 
 def make(name: str, count: int, backend: Backend = "auto", action_repeat: int = 1) -> Envs:
-    """`count` copies of an environment. A UserError says why it cannot be had or cannot be used."""
+    """Return `count` copies of an environment. A UserError says why it cannot be made or used."""
     if names.is_suite(name) and names.observation_keys(name) is None:
         raise UserError(f"the DeepMind Control Suite has no task {name!r}; teen envs lists those it has")
     chosen, _ = choose_backend(name, backend)

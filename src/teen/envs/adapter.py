@@ -1,4 +1,4 @@
-"""What the rest of the project asks of environments, and the same-step tick on top of it."""
+"""The interface of environments that the rest of the project uses, and the lanes that are stepped through it."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import CopyFault, EnvironmentFault
-from ..snapshot import Record, filled
+from ..snapshot import Snapshot, filled
 from ..spec import Spec, Step
-from .state import EnvState, UnknownState
+from .state import UnknownState
 
 Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # next obs, reward, terminated, truncated
 
@@ -18,8 +18,8 @@ Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # next obs, rew
 class Envs(Protocol):
     """Several copies of one environment, addressed by number.
 
-    Observations are flat float32, actions lie in [-1, 1] and are mapped to the environment's own bounds. A copy that
-    fails raises CopyFault.
+    Observations are flat float32. Actions lie in [-1, 1] and are mapped to the environment's bounds. A copy that fails
+    raises CopyFault.
     """
 
     name: str
@@ -28,51 +28,51 @@ class Envs(Protocol):
     def __len__(self) -> int: ...
 
     def flatten(self, obs: Any) -> np.ndarray:
-        """An observation as the environment gives it -> (obs,)."""
+        """Flatten an observation as the environment returns it to (obs,)."""
         ...
 
     def scale(self, actions: np.ndarray) -> np.ndarray:
-        """(row, action) in [-1, 1] -> actions in the environment's own bounds and shape."""
+        """Map (row, action) in [-1, 1] to the environment's bounds and shape."""
         ...
 
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
-        """Starts new episodes: (id, obs). Without seeds the copies' own random streams go on."""
+        """Start new episodes and return (id, obs). Without seeds, each copy goes on drawing from its random state."""
         ...
 
     def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
-        """(id, action): begins a step, in the background where the backend can. Raises nothing."""
+        """Begin a step with (id, action), in the background where the backend can. Raises nothing."""
         ...
 
     def receive(self) -> Results:
-        """Ends the step: next observations, rewards, terminated, truncated. Nothing resets by itself."""
+        """End the step and return its results. No copy is reset."""
         ...
 
     def busy(self) -> tuple[int | None, float] | None:
-        """The copy that is being stepped and since when (time.monotonic()); None while none is."""
+        """Return which copy is being stepped and since when (time.monotonic()); None while none is."""
         ...
 
-    def capture(self, copy: int) -> EnvState:
-        """All that a copy goes on from. An UnknownState says why that cannot be had."""
+    def capture(self, copy: int) -> Snapshot:
+        """Return the state of a copy. An UnknownState says why it cannot be saved."""
         ...
 
-    def restore(self, copy: int, state: EnvState) -> None:
-        """The copy, which has been reset, goes on from there. A ValueError says what does not fit."""
+    def restore(self, copy: int, state: Snapshot) -> None:
+        """Set a copy, which has been reset, to a saved state. A ValueError says what does not fit."""
         ...
 
     def close(self) -> None: ...
 
 
 def step(envs: Envs, ids: Sequence[int], actions: np.ndarray) -> Results:
-    """A whole step at once."""
+    """Take a whole step: send, then receive."""
     envs.send(ids, actions)
-    return received(envs, ids)
+    return receive_finite(envs, ids)
 
 
-def received(envs: Envs, ids: Sequence[int]) -> Results:
-    """A step's results, whose numbers are all finite: a NaN never gets any further."""
+def receive_finite(envs: Envs, ids: Sequence[int]) -> Results:
+    """Return a step's results. A number that is not finite raises CopyFault, so that no NaN gets any further."""
     results = envs.receive()
     obs, reward = results[0], results[1]
-    # One sum is finite unless a number is not, or all are huge: cheaper than looking at each.
+    # The sum of finite numbers is finite unless they are huge: cheaper than checking each.
     if not math.isfinite(obs.sum() + reward.sum()) and not (np.isfinite(obs).all() and np.isfinite(reward).all()):
         bad = ~np.isfinite(obs).all(1) | ~np.isfinite(reward)
         row = int(np.flatnonzero(bad)[0])
@@ -83,9 +83,9 @@ def received(envs: Envs, ids: Sequence[int]) -> Results:
 
 @contextmanager
 def naming(envs: Envs, who: Callable[[int], tuple[int, int]], where: str) -> Iterator[None]:
-    """Turns a copy's fault into one that says which environment, lane, seed and step it was.
+    """Turn a CopyFault into an EnvironmentFault that names environment, lane, seed and step.
 
-    `who` tells a copy's lane and seed.
+    `who` returns the lane and seed of a copy.
     """
     try:
         yield
@@ -99,13 +99,15 @@ def naming(envs: Envs, who: Callable[[int], tuple[int, int]], where: str) -> Ite
 class Lanes:
     """One training environment per lane, stepped together.
 
-    Same-step: a tick is one true transition of every lane, and a lane that finished is reset at once. These may be
-    some of a program's lanes: `first` is the number of the first of them.
+    Every step is one true transition of every lane: a lane whose episode ends is reset within the same step. These may
+    be some of a program's lanes; `first` is the number of the first of them.
     """
 
     def __init__(self, envs: Envs, seeds: Sequence[int], reward_scale: float = 1.0, first: int = 0, steps: int = 0):
-        """`steps` have been taken before, in a run that goes on: episodes that must begin again then do not repeat its
-        first ones."""
+        """Start an episode in every lane.
+
+        In a resumed run, `steps` have been taken before: the new episodes then differ from the run's first ones.
+        """
         self.envs, self.seeds, self.reward_scale, self.first = envs, seeds, reward_scale, first
         self.ids = range(len(envs))
         self.steps = steps
@@ -126,7 +128,7 @@ class Lanes:
 
     def receive(self) -> Step:
         with naming(self.envs, self._who, f"step {self.steps}"):
-            next_obs, reward, terminated, truncated = received(self.envs, self.ids)
+            next_obs, reward, terminated, truncated = receive_finite(self.envs, self.ids)
             ended = terminated | truncated
             finished = bool(ended.any())
             self.obs = next_obs
@@ -137,8 +139,8 @@ class Lanes:
                 self.episodes[lanes] += 1
         return Step(next_obs, reward * self.reward_scale, terminated, truncated, self.obs, finished)
 
-    def record(self) -> Record:
-        """What the lanes go on from, their environments included where that is possible."""
+    def snapshot(self) -> Snapshot:
+        """Return the state of the lanes, with that of their environments where it can be saved."""
         arrays = {"obs": self.obs, "episodes": self.episodes}
         copies: list[dict[str, Any]] = []
         for copy in self.ids:
@@ -149,30 +151,28 @@ class Lanes:
             else:
                 arrays |= {f"copy/{copy}/{path}": array for path, array in state.arrays.items()}
                 copies.append({"facts": state.facts})
-        return Record(arrays, {"steps": self.steps, "copies": copies})
+        return Snapshot(arrays, {"steps": self.steps, "copies": copies})
 
-    def recall(self, record: Record) -> list[str]:
-        """A line for every lane whose episode had to begin again."""
-        own = {name: array for name, array in record.arrays.items() if not name.startswith("copy/")}
-        own = filled({"obs": self.obs, "episodes": self.episodes}, own)
-        copies, fresh, begun_again = record.facts["copies"], self.obs, []
-        self.obs, self.episodes, self.steps = own["obs"].copy(), own["episodes"].copy(), int(record.facts["steps"])
+    def restore(self, snapshot: Snapshot) -> list[str]:
+        """Set the lanes to a snapshot. Return a line for every lane whose episode has to begin again."""
+        arrays = {name: array for name, array in snapshot.arrays.items() if not name.startswith("copy/")}
+        saved = filled({"obs": self.obs, "episodes": self.episodes}, arrays)
+        copies, started, notices = snapshot.facts["copies"], self.obs, []
         if len(copies) != len(self.ids):
             raise ValueError(f"there should be {len(self.ids)} environments, not {len(copies)}")
+        self.obs, self.episodes = saved["obs"].copy(), saved["episodes"].copy()
+        self.steps = int(snapshot.facts["steps"])
         for copy, facts in zip(self.ids, copies, strict=True):
             if "unknown" in facts:
-                self.obs[copy] = fresh[copy]
+                self.obs[copy] = started[copy]
                 self.episodes[copy] += 1
-                begun_again.append(f"lane {self.first + copy} begins a new episode: {facts['unknown']}")
+                notices.append(f"lane {self.first + copy} begins a new episode: {facts['unknown']}")
             else:
-                self.envs.restore(copy, EnvState(_below(f"copy/{copy}/", record.arrays), facts["facts"]))
-        return begun_again
-
-
-def _below(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+                name = f"copy/{copy}"
+                self.envs.restore(copy, Snapshot(snapshot.arrays, {name: facts["facts"]}).part(name))
+        return notices
 
 
 def later_seed(seed: int, steps: int) -> int:
-    """Of an episode that begins in the middle of a run. Some simulators take 31 bits only."""
+    """Return the seed of an episode that begins in the middle of a run. Some simulators take only 31 bits."""
     return int(np.random.SeedSequence([seed, steps]).generate_state(1)[0] >> 1)

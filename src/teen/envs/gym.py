@@ -1,7 +1,7 @@
-"""Gymnasium environments, DeepMind Control through Shimmy among them, stepped one after the other in this process.
+"""Gymnasium environments, and DeepMind Control through Shimmy, stepped one after the other in this process.
 
-Gymnasium's own vector environments are not used: they reset by their own rules, and an error inside them
-does not say which copy it came from.
+Gymnasium's vector environments are not used: they reset by rules of their own, and an error inside them does not say
+which copy raised it.
 """
 
 import re
@@ -14,43 +14,30 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
-from gymnasium import spaces
 
 from ..errors import CopyFault, UserError, one_line
-from ..spec import Spec
+from ..snapshot import Snapshot
 from . import names
 from .adapter import Results
-from .bounds import Bounds
-from .state import EnvState, UnknownState, capture, restore
+from .flat import FlatEnvs
+from .state import UnknownState, capture, restore
 
 
-class GymnasiumEnvs:
+class GymnasiumEnvs(FlatEnvs):
     def __init__(self, name: str, count: int):
-        self.name = name
         self.envs = [make_one(name) for _ in range(count)]
-        self.observation_space = usable_observations(name, self.envs[0].observation_space)
-        self.bounds = Bounds.of(name, self.envs[0].action_space)
-        self.spec = Spec(spaces.flatdim(self.observation_space), self.bounds.size)
-        self._keys = names.observation_keys(name)
+        super().__init__(name, self.envs[0].observation_space, self.envs[0].action_space)
         self._busy: tuple[int, float] | None = None
 
     def __len__(self) -> int:
         return len(self.envs)
-
-    def flatten(self, obs: Any) -> np.ndarray:
-        if self._keys:  # Gymnasium sorts a dict's keys by name; the suite has an order of its own
-            return np.concatenate([np.ravel(obs[key]) for key in self._keys], dtype=np.float32)
-        return np.asarray(spaces.flatten(self.observation_space, obs), np.float32)
-
-    def scale(self, actions: np.ndarray) -> np.ndarray:
-        return self.bounds.scale(actions)
 
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
         rows = []
         for row, i in enumerate(ids):
             with self._busy_with(i, "reset"):
                 obs, _ = self.envs[i].reset(seed=None if seeds is None else seeds[row])
-                rows.append(self._checked(obs))
+                rows.append(self._flatten_checked(obs))
         return np.stack(rows)
 
     def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
@@ -62,13 +49,13 @@ class GymnasiumEnvs:
         for i, action in zip(ids, self.scale(actions), strict=True):
             with self._busy_with(i, "step"):
                 obs, reward, terminated, truncated, _ = self.envs[i].step(action)
-                results.append((self._checked(obs), float(reward), bool(terminated), bool(truncated)))
+                results.append((self._flatten_checked(obs), float(reward), bool(terminated), bool(truncated)))
         obs, reward, terminated, truncated = zip(*results, strict=True)
         return np.stack(obs), np.array(reward), np.array(terminated), np.array(truncated)
 
     @contextmanager
     def _busy_with(self, copy: int, what: str) -> Iterator[None]:
-        """Whatever goes wrong meanwhile is that copy's fault."""
+        """Turn any error raised meanwhile into a CopyFault of this copy."""
         self._busy = (copy, time.monotonic())
         try:
             yield
@@ -79,7 +66,7 @@ class GymnasiumEnvs:
         finally:
             self._busy = None
 
-    def _checked(self, obs: Any) -> np.ndarray:
+    def _flatten_checked(self, obs: Any) -> np.ndarray:
         flat = self.flatten(obs)
         if flat.shape != (self.spec.obs,):
             raise CopyFault(None, f"returned {flat.size} observation numbers, not the {self.spec.obs} promised")
@@ -88,15 +75,15 @@ class GymnasiumEnvs:
     def busy(self) -> tuple[int | None, float] | None:
         return self._busy
 
-    def capture(self, copy: int) -> EnvState:
+    def capture(self, copy: int) -> Snapshot:
         try:
             return capture(self.envs[copy])
         except UnknownState:
             raise
-        except Exception as error:  # an environment's own save_state
+        except Exception as error:  # raised by the environment's save_state
             raise UnknownState(f"saving its state raised {described(error)}") from error
 
-    def restore(self, copy: int, state: EnvState) -> None:
+    def restore(self, copy: int, state: Snapshot) -> None:
         restore(self.envs[copy], state)
 
     def close(self) -> None:
@@ -109,20 +96,23 @@ def described(error: Exception) -> str:
 
 
 def make_one(name: str) -> gymnasium.Env[Any, Any]:
+    """Return one environment. A UserError says why it cannot be made."""
+    registered = name
     if names.is_suite(name):
         register_suite(name)
+        registered = f"{name}-v0"  # Shimmy registers the suite's tasks as version 0
     try:
         with warnings.catch_warnings(), quiet_mujoco():
-            # An older version is often chosen on purpose: the paper's numbers are v3's.
+            # An older version is often chosen on purpose: the paper used v3.
             warnings.filterwarnings("ignore", message=".*is out of date.*")
-            return gymnasium.make(names.gymnasium_id(name))
+            return gymnasium.make(registered)
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(f"environment {name!r} cannot be made: {one_line(error)}{_advice(name)}") from None
 
 
 @contextmanager
 def quiet_mujoco() -> Iterator[None]:
-    """Models that still use a deprecated attribute would otherwise say so on standard error, once for every copy."""
+    """Silence MuJoCo's warnings: a model with a deprecated attribute would print one for every copy."""
     mujoco.set_mju_user_warning(lambda message: None)
     try:
         yield
@@ -141,23 +131,15 @@ def _advice(name: str) -> str:
 
 
 def register_suite(name: str) -> None:
+    """Register the suite's tasks with Gymnasium. A UserError names what is not installed."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # without a display, dm_control's renderers warn; nothing is drawn here
-            import shimmy  # noqa: F401  # registers the suite's tasks with Gymnasium
+            warnings.simplefilter("ignore")  # dm_control's renderers warn without a display; nothing is rendered here
+            # Optional, and slow to import. Importing Shimmy registers the tasks.
+            import shimmy  # noqa: F401
             from dm_control import suite  # noqa: F401
     except ImportError as error:
         raise UserError(
             f"environment {name!r} needs Shimmy and dm_control, or EnvPool: "
             f"pip install 'teen-rl[dmc]' or 'teen-rl[fast]' ({one_line(error)})"
         ) from None
-
-
-def usable_observations(name: str, space: spaces.Space[Any]) -> spaces.Space[Any]:
-    boxes = space.spaces.values() if isinstance(space, spaces.Dict) else [space]
-    for box in boxes:
-        if isinstance(box, spaces.Box) and box.dtype == np.uint8 and len(box.shape) >= 2:
-            raise UserError(f"{name} has image observations {box.shape}; TEEN needs numbers, not pixels")
-    if not space.is_np_flattenable:
-        raise UserError(f"{name} has observations of kind {type(space).__name__}, which cannot be flattened")
-    return space

@@ -1,7 +1,7 @@
 """Names of tasks, and what each backend calls them.
 
-A task is a Gymnasium id (`Ant-v5`), a task of the DeepMind Control Suite (`dm_control/cheetah-run`), or one's own
-environment (`package.module:Id`).
+A task is a Gymnasium id (`Ant-v5`), a task of the DeepMind Control Suite (`dm_control/cheetah-run`), or an environment
+that a user's module registers (`package.module:Id`).
 """
 
 import json
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 SUITE = "dm_control/"
 
-# Where the paper uses a task: its tables, with the version it names.
+# The table of the paper that a task is in, by the version that the paper used.
 PAPER = {
     "HalfCheetah-v3": "table 1",
     "Hopper-v3": "table 1",
@@ -31,17 +31,12 @@ def is_suite(name: str) -> bool:
 
 
 def paper_use(name: str) -> str:
-    """Which of the paper's results a task belongs to. Its v3 tasks are counted as any version of them."""
+    """Return which of the paper's results a task belongs to. v4 and v5 count as the paper's v3."""
     return PAPER.get(name) or PAPER.get(re.sub(r"-v[45]$", "-v3", name), "")
 
 
-def gymnasium_id(name: str) -> str:
-    """Shimmy registers the suite's tasks as version 0."""
-    return f"{name}-v0" if is_suite(name) else name
-
-
 def envpool_id(name: str) -> str:
-    """`dm_control/ball_in_cup-catch` -> `BallInCupCatch-v1`; Gymnasium's ids are EnvPool's own."""
+    """Return EnvPool's id of a task: `BallInCupCatch-v1` for `dm_control/ball_in_cup-catch`, others as in Gymnasium."""
     if not is_suite(name):
         return name
     words = re.split("[-_]", name.removeprefix(SUITE))
@@ -50,10 +45,10 @@ def envpool_id(name: str) -> str:
 
 @cache
 def suite_observations() -> dict[str, list[str]]:
-    """The suite's own observation keys in its own order, for each `domain-task`.
+    """Return the suite's observation keys in the suite's order, for each `domain-task`.
 
-    Kept as a table because backends disagree: EnvPool adds keys to some tasks and orders others differently, and
-    Gymnasium sorts them by name.
+    They are kept as a table because backends disagree: EnvPool adds keys to some tasks and orders others differently,
+    and Gymnasium sorts them by name.
     """
     table: dict[str, list[str]] = json.loads(files(__package__).joinpath("dmc_observations.json").read_text())
     return table

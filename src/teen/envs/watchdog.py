@@ -1,4 +1,4 @@
-"""Ends a run whose environment hangs."""
+"""End a run whose environment hangs."""
 
 import os
 import signal
@@ -6,18 +6,19 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from types import FrameType, TracebackType
+from types import FrameType
 
 from ..errors import CopyFault
 from .adapter import Envs
 
-GRACE = 10.0  # seconds to leave a hanging step by an exception, before the process is ended
+GRACE = 10.0  # seconds that an interrupted step has to end, before the process is ended
 
 
 class Watchdog:
-    """Watches how long a step takes. Past the limit the main thread is interrupted with a CopyFault; a step that
-    hangs outside Python cannot be interrupted, and then the process ends with exit code 3. Logs and checkpoints are on
-    disk by then.
+    """Watches how long a step takes.
+
+    Past the limit a CopyFault interrupts the main thread. A step that hangs outside Python cannot be interrupted: then
+    the process ends with exit code 3. Logs and checkpoints are on disk by then.
     """
 
     def __init__(self, limit: float, watched: Sequence[Envs]):
@@ -33,9 +34,7 @@ class Watchdog:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
         if self._main:

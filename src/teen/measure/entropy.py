@@ -2,14 +2,13 @@
 
 Kozachenko & Leonenko 1987 for entropies, Wang, Kulkarni & Verdú 2009 for divergences. Samples are (count, dim).
 
-Ties. A neighbour at distance zero has no logarithm: a distance counts as no less than FLOOR, so that an atom looks like
-a ball of that radius. `tied_share` says how many distances that were. Divergences inside a decomposition
-compare numbers of neighbours instead of distances, and need no floor.
+Ties. The distance zero has no logarithm, so distances below FLOOR count as FLOOR: an atom looks like a ball of that
+radius. `tied_share` returns the share of such distances. The divergence of a decomposition compares numbers of
+neighbours instead of distances, and needs no floor.
 
-Episodes. Steps of one episode follow each other closely, and its nearest neighbours are its own next steps: they say
-how finely time is cut, not how densely the policy visits. With `groups`, neighbours are looked for among the
-samples of other groups only. Where episodes are few and slow, members then look too alike, as they look too different
-without.
+Episodes. Successive steps of an episode lie close together, so the nearest neighbours of a step are the steps after it:
+they show how finely time is cut, not how densely the policy visits. With `groups`, neighbours are taken from other
+groups only. Where episodes are few and slow, members then look too alike; without groups they look too different.
 """
 
 from typing import NamedTuple
@@ -31,7 +30,7 @@ class Normaliser(NamedTuple):
 
     @classmethod
     def of(cls, samples: np.ndarray) -> "Normaliser":
-        """A column that hardly varies is shifted, and not scaled."""
+        """Make the normaliser of these samples. A column that hardly varies is shifted, and not scaled."""
         std = samples.std(0, dtype=np.float64)
         return cls(samples.mean(0, dtype=np.float64), np.where(std > 1e-6, std, 1.0))
 
@@ -41,40 +40,41 @@ class Normaliser(NamedTuple):
 
 
 def distances(queries: np.ndarray, references: np.ndarray, k: int, among_them: bool) -> np.ndarray:
-    """Of each query to its k-th nearest reference. `among_them`: the queries are the references, and none is its own
-    neighbour."""
+    """Return the distance of each query to its k-th nearest reference. `among_them`: the queries are the references,
+    and none is its own neighbour."""
     rank = k + among_them
     if len(references) < rank:
         raise ValueError(f"{len(references)} samples have no {rank} nearest neighbours")
-    found: np.ndarray = cKDTree(references).query(queries, [rank])[0][:, 0]
-    return found
+    nearest: np.ndarray = cKDTree(references).query(queries, [rank])[0][:, 0]
+    return nearest
 
 
 def log_ball(dim: int) -> float:
-    """Logarithm of the volume of the unit ball."""
+    """Return the logarithm of the volume of the unit ball."""
     return float(0.5 * dim * np.log(np.pi) - gammaln(0.5 * dim + 1))
 
 
 def surprise(distance: np.ndarray, references: int, dim: int, k: int) -> np.ndarray:
-    """−log of the density at each query, unbiased where it is constant up to the k-th of so many references."""
+    """Return −log of the density at each query, unbiased where it is constant up to the k-th of so many references."""
     radius = np.maximum(distance, FLOOR)
     nats: np.ndarray = digamma(references + 1) - digamma(k) + log_ball(dim) + dim * np.log(radius)
     return nats
 
 
 def entropy(samples: np.ndarray, groups: np.ndarray | None = None, k: int = NEIGHBOURS) -> float:
-    """Differential entropy in nats (Kozachenko & Leonenko 1987): ψ(n) − ψ(k) + log V + dim · mean log distance."""
+    """Return the differential entropy in nats: ψ(n) − ψ(k) + log V + dim · mean log distance."""
     nats = [surprise(d, references, samples.shape[1], k) for d, references in _neighbours(samples, groups, k)]
     return float(np.concatenate(nats).mean())
 
 
 def particle_entropy(samples: np.ndarray, groups: np.ndarray | None = None, k: int = NEIGHBOURS) -> float:
-    """mean log(1 + distance to the k-th neighbour), after Liu & Abbeel 2021: no density, but never below zero."""
+    """Return the mean of log(1 + distance to the k-th neighbour), after Liu & Abbeel 2021: no density, but never below
+    zero."""
     return float(np.log1p(np.concatenate([d for d, _ in _neighbours(samples, groups, k)])).mean())
 
 
 def tied_share(samples: np.ndarray, groups: np.ndarray | None = None, k: int = NEIGHBOURS) -> float:
-    """Share of the distances that `entropy` raises to FLOOR."""
+    """Return the share of the distances that `entropy` raises to FLOOR."""
     return float((np.concatenate([d for d, _ in _neighbours(samples, groups, k)]) < FLOOR).mean())
 
 
@@ -92,7 +92,7 @@ class Decomposition(NamedTuple):
 def decomposition(
     samples: np.ndarray, normaliser: Normaliser, groups: np.ndarray | None = None, k: int = NEIGHBOURS
 ) -> Decomposition:
-    """Of (member, count, dim), member k's visits in row k; `groups`: (member, count), such as episodes.
+    """Decompose the entropy of visits, (member, count, dim). `groups` numbers their episodes, (member, count).
 
     H(ρ) is measured on `count` samples too, as many of each member: the error of a nearest-neighbour entropy depends
     on their number, and so it cancels between H(ρ) and H(ρ|z) where members are alike.
@@ -114,7 +114,7 @@ def decomposition(
 
 
 def _folds(groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, bool]]:
-    """Masks of queries and of references; whether these are the same samples."""
+    """Return masks of queries and of references, and whether these are the same samples."""
     numbers = np.unique(groups)
     if len(numbers) == 1:
         return [(groups == numbers[0], groups == numbers[0], True)]
@@ -122,7 +122,7 @@ def _folds(groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, bool]]:
 
 
 def _neighbours(samples: np.ndarray, groups: np.ndarray | None, k: int) -> list[tuple[np.ndarray, int]]:
-    """Per group: the distances of its samples to their k-th neighbours, and how many there were to choose from."""
+    """Return per group the distances of its samples to their k-th neighbours, and the number of candidates."""
     groups = np.zeros(len(samples), int) if groups is None else groups
     return [
         (distances(samples[queries], samples[references], k, same), int(references.sum()) - same)
@@ -131,8 +131,10 @@ def _neighbours(samples: np.ndarray, groups: np.ndarray | None, k: int) -> list[
 
 
 def _divergence(points: np.ndarray, groups: np.ndarray, k: int) -> float:
-    """mean of ψ(own) − ψ(all) + ψ(n_all + 1) − ψ(n_own + 1), with the numbers of samples in the ball that reaches to
-    the k-th neighbour of a visit among its own member's. That is Wang, Kulkarni & Verdú's estimator with one radius for
+    """Return the mean of ψ(near) − ψ(near_all) + ψ(n_all + 1) − ψ(n_own + 1).
+
+    `near` and `near_all` count the samples of a visit's own member, and of all members, in the ball around it that
+    reaches to the k-th neighbour of its own member. That is Wang, Kulkarni & Verdú's estimator with one radius for
     both densities, and Ross's mutual information of a class and a point (2014). The errors of both densities then
     cancel where members are alike; with a radius for each, the sum is −1.2 nats in 35 dimensions.
     """
@@ -142,17 +144,17 @@ def _divergence(points: np.ndarray, groups: np.ndarray, k: int) -> float:
         pool, owner = points[references], np.nonzero(references)[0]
         for z, asked in enumerate(queries):
             square = _squared_distances(points[z, asked], pool)
-            own = square[:, owner == z]
-            ball = np.partition(own, k - 1 + same, 1)[:, [k - 1 + same]]
-            near, near_all = ((each <= ball).sum(1) - same for each in (own, square))
-            sizes = digamma(len(pool) + 1 - same) - digamma(own.shape[1] + 1 - same)
+            to_member = square[:, owner == z]
+            ball = np.partition(to_member, k - 1 + same, 1)[:, [k - 1 + same]]
+            near, near_all = ((each <= ball).sum(1) - same for each in (to_member, square))
+            sizes = digamma(len(pool) + 1 - same) - digamma(to_member.shape[1] + 1 - same)
             nats.append(digamma(near) - digamma(near_all) + sizes)
     return float(np.concatenate(nats).mean())
 
 
 def _squared_distances(queries: np.ndarray, references: np.ndarray) -> np.ndarray:
-    """(query, reference), through a product of matrices: in 400 dimensions twenty times as fast as a search tree. What
-    cannot be told from zero is zero, so that ties stay ties."""
+    """Return (query, reference), through a product of matrices: in 400 dimensions 20 times as fast as a search tree.
+    A distance that rounding hides counts as zero, so that ties stay ties."""
     a, b = np.square(queries).sum(1)[:, None], np.square(references).sum(1)[None]
     with threadpool_limits(1, "blas"):  # more would wait for each other longer than they work
         square: np.ndarray = a + b - 2 * queries @ references.T

@@ -1,81 +1,64 @@
-"""The ways in which one lane's agent may be made to play."""
+"""The ways in which one lane's policies may be played: cfg, weights, who, obs, key -> action, bonus.
+
+`who` is a member's number, or the memo of an episode. The algorithm and the spec come first; they are static.
+"""
 
 from collections.abc import Callable
-from functools import cache
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array, random
 
-from ..algos import insight
-from ..spec import Algorithm, PyTree, Spec
+from ..algos.insight import insight_of
+from ..spec import AnyAlgorithm, PyTree, Spec
 
-# agent, who, obs, key -> action, bonus. `who` is a member's number, or the memo of an episode.
-Play = Callable[[PyTree, PyTree, Array, Array], tuple[Array, Array]]
-
-
-@cache
-def following(algo: Algorithm, spec: Spec) -> Play:
-    """A member's policy as its critic sees it: sampled where the algorithm is soft, else without noise."""
-
-    def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return insight.of(algo).follow(agent, member, obs, algo.draw_act(key, spec))
-
-    return play
+Played = tuple[Array, Array]  # action, bonus
+Play = Callable[[AnyAlgorithm, Spec, Any, PyTree, PyTree, Array, Array], Played]
 
 
-@cache
-def mixing(algo: Algorithm, spec: Spec) -> Play:
-    """The same, with a member drawn anew in every step."""
-
-    def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        member_key, noise_key = random.split(key)
-        drawn = random.randint(member_key, (), 0, algo.size)
-        return insight.of(algo).follow(agent, drawn, obs, algo.draw_act(noise_key, spec))
-
-    return play
+def following(
+    algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, member: Array, obs: Array, key: Array
+) -> Played:
+    """Play a member's policy as its critic sees it: sampled where the algorithm is soft, else without noise."""
+    return insight_of(algo, cfg).follow(cfg, weights, member, obs, algo.draw_act(cfg, key, spec))
 
 
-@cache
-def exploring(algo: Algorithm, spec: Spec) -> Play:
-    """One member by itself, with its exploration noise."""
-
-    def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return insight.of(algo).explore(agent, member, obs, algo.draw_act(key, spec)), jnp.zeros(())
-
-    return play
+def mixing(algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, member: Array, obs: Array, key: Array) -> Played:
+    """Play the same, with a member drawn in every step."""
+    member_key, noise_key = random.split(key)
+    drawn = random.randint(member_key, (), 0, max(algo.size(cfg), 1))
+    return following(algo, spec, cfg, weights, drawn, obs, noise_key)
 
 
-@cache
-def acting(algo: Algorithm, spec: Spec) -> Play:
-    """As in training: whatever the algorithm does with all its members."""
-
-    def play(agent: PyTree, memo: PyTree, obs: Array, key: Array) -> tuple[Array, Array]:
-        return algo.act(algo.actor(agent, memo), memo, obs, algo.draw_act(key, spec))[0], jnp.zeros(())
-
-    return play
+def exploring(
+    algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, member: Array, obs: Array, key: Array
+) -> Played:
+    """Play one member by itself, with its exploration noise."""
+    noise = algo.draw_act(cfg, key, spec)
+    return insight_of(algo, cfg).explore(cfg, weights, member, obs, noise), jnp.zeros(())
 
 
-@cache
-def member_alone(algo: Algorithm) -> Play:
-    """One member without noise."""
-
-    def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return proposals(algo, agent, obs)[member], jnp.zeros(())
-
-    return play
+def acting(algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, memo: PyTree, obs: Array, key: Array) -> Played:
+    """Play as in training: whatever the algorithm does with all its members."""
+    noise = algo.draw_act(cfg, key, spec)
+    return algo.act(cfg, algo.actor(cfg, weights, memo), memo, obs, noise)[0], jnp.zeros(())
 
 
-@cache
-def mean_action(algo: Algorithm) -> Play:
-    """The mean of the members' actions."""
-
-    def play(agent: PyTree, member: Array, obs: Array, key: Array) -> tuple[Array, Array]:
-        return proposals(algo, agent, obs).mean(0), jnp.zeros(())
-
-    return play
+def member_alone(
+    algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, member: Array, obs: Array, key: Array
+) -> Played:
+    """Play one member without noise."""
+    return proposals(algo, cfg, weights, obs)[member], jnp.zeros(())
 
 
-def proposals(algo: Algorithm, agent: PyTree, obs: Array) -> Array:
-    """(obs,) -> (member, action): what each member would do there, without noise."""
+def mean_action(
+    algo: AnyAlgorithm, spec: Spec, cfg: Any, weights: PyTree, member: Array, obs: Array, key: Array
+) -> Played:
+    """Play the mean of the members' actions."""
+    return proposals(algo, cfg, weights, obs).mean(0), jnp.zeros(())
+
+
+def proposals(algo: AnyAlgorithm, cfg: Any, weights: PyTree, obs: Array) -> Array:
+    """Return what each member would do in a state, without noise: (obs,) -> (member, action)."""
     assert algo.members
-    return algo.members(agent, jnp.broadcast_to(obs[None], (algo.size, len(obs))))
+    return algo.members(cfg, weights, jnp.broadcast_to(obs[None], (algo.size(cfg), len(obs))))

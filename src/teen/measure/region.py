@@ -12,10 +12,8 @@ import numpy as np
 from jax import random, vmap
 from threadpoolctl import threadpool_limits
 
-from .. import envs
-from ..disk.agent import Agent
 from ..errors import UserError
-from ..spec import Algorithm
+from ..spec import AnyAlgorithm
 from .entropy import Normaliser, entropy
 from .plays import acting
 from .rollouts import Scene, play
@@ -26,7 +24,7 @@ PURPOSE = 4
 
 
 class Region(NamedTuple):
-    """Of agents by name, each with the same number of states."""
+    """Where agents have been, by name, each with the same number of states."""
 
     names: list[str]
     states: np.ndarray  # (name, row, obs)
@@ -37,83 +35,52 @@ class Region(NamedTuple):
 
 
 def explored(scene: Scene, episodes: int = 10) -> list[list[np.ndarray]]:
-    """Per lane: the states, (step, obs), of each episode that it acts as in training, noise and all."""
+    """Return the states, (step, obs), of each episode that each lane acts as in training, with noise."""
     starts = scene.starts(PURPOSE, episodes)
-    memos = _begin(scene.algo)(starts)
-    played = play(scene, acting(scene.algo, scene.envs.spec), memos, starts)
-    return [[t.obs for t in own] for own in played]
+    memos = _begin(scene.algo)(scene.configs, starts)
+    played = play(scene, acting, memos, starts)
+    return [[t.obs for t in trajectories] for trajectories in played]
 
 
 @cache
-def _begin(algo: Algorithm) -> Any:
-    return jax.jit(vmap(vmap(lambda seed: algo.begin(random.key(seed)))))
-
-
-def of_agents(
-    agents: Mapping[str, Agent],
-    episodes: int = 10,
-    seed: int = 0,
-    rows: int = ROWS,
-    trained_with: Mapping[str, int] | None = None,
-) -> Region:
-    """Of one seed of each, as the paper has it: the one that it was `trained_with`, or else its first. `seed` chooses
-    other starts. They must be agents for the same task."""
-    tasks = sorted({agent.run.env for agent in agents.values()})
-    if len(tasks) != 1:
-        raise UserError(f"regions are compared on one task, not on {', '.join(tasks) or 'none'}")
-    visited = {}
-    for name, agent in agents.items():
-        own = (trained_with or {}).get(name, agent.seeds[0])
-        if own not in agent.seeds:
-            raise UserError(f"{name} has seeds {list(agent.seeds)}, not {own}")
-        lane = agent.seeds.index(own)
-        pool = envs.make(agent.run.env, episodes, "auto", agent.run.action_repeat)
-        try:
-            alone = jax.tree.map(lambda leaf, lane=lane: leaf[lane : lane + 1], agent.agents)
-            scene = Scene(agent.algo, alone, pool, [own], 2**31 + seed, [0])
-            with envs.Watchdog(agent.run.env_timeout, [pool]):
-                visited[name] = explored(scene, episodes)[0]
-        finally:
-            pool.close()
-        if not visited[name]:
-            raise UserError(f"{name} explores nothing: its actions are not finite")
-    return region(visited, rows, seed)
+def _begin(algo: AnyAlgorithm) -> Any:
+    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
 
 
 def region(visited: Mapping[str, Sequence[np.ndarray]], rows: int = ROWS, seed: int = 0) -> Region:
-    """From the states, (step, obs), of each agent's episodes. Where one has fewer than `rows`, all are cut to that."""
+    """Compare the states, (step, obs), of each agent's episodes. Where one has fewer than `rows`, all are cut to that
+    number."""
     rng = np.random.default_rng(seed)
     rows = min(rows, *(sum(map(len, episodes)) for episodes in visited.values()))
-    chosen = {name: np.sort(rng.choice(sum(map(len, own)), rows, replace=False)) for name, own in visited.items()}
-    states = np.stack([np.concatenate(own)[chosen[name]] for name, own in visited.items()])
-    halves = [
-        np.repeat(np.arange(len(own)) % 2, list(map(len, own)))[chosen[name]] for name, own in visited.items()
-    ]  # of every other episode
+    lengths = {name: [len(episode) for episode in episodes] for name, episodes in visited.items()}
+    chosen = {name: np.sort(rng.choice(sum(lengths[name]), rows, replace=False)) for name in visited}
+    states = np.stack([np.concatenate(episodes)[chosen[name]] for name, episodes in visited.items()])
+    halves = [np.repeat(np.arange(len(n)) % 2, n)[chosen[name]] for name, n in lengths.items()]  # every other episode
     points = together(states)
     cells = occupied(points)
     return Region(
         list(visited),
         states,
         embedding(points, seed),
-        np.array([len(own) for own in cells]),
-        np.array([entropy(own, half) for own, half in zip(points, halves, strict=True)]),
+        np.array([len(occupied_cells) for occupied_cells in cells]),
+        np.array([entropy(sample, half) for sample, half in zip(points, halves, strict=True)]),
         np.array([[len(a & b) / len(a | b) for b in cells] for a in cells]),
     )
 
 
 def together(states: np.ndarray) -> np.ndarray:
-    """(name, row, obs) -> the same, normalised by the mean and deviation of all."""
+    """Normalise (name, row, obs) by the mean and deviation of all."""
     return Normaliser.of(states.reshape(-1, states.shape[-1]))(states)
 
 
 def occupied(points: np.ndarray) -> list[set[tuple[int, ...]]]:
-    """The cells in which each has a state, of BINS cells along each of the first principal components of all."""
+    """Return the cells in which each has a state, of BINS cells along each of the first principal components of all."""
     flat = points.reshape(-1, points.shape[-1])
     _, directions = np.linalg.eigh(np.cov(flat.T).reshape(flat.shape[1], -1))  # the last has the largest variance
     along = points @ directions[:, ::-1][:, :AXES]
     low, high = along.min((0, 1)), along.max((0, 1))
     numbers = ((along - low) / np.where(high > low, high - low, 1) * BINS).astype(int).clip(0, BINS - 1)
-    return [set(map(tuple, own.tolist())) for own in numbers]
+    return [set(map(tuple, cells.tolist())) for cells in numbers]
 
 
 def check_installed() -> None:
@@ -124,7 +91,7 @@ def check_installed() -> None:
 
 
 def embedding(points: np.ndarray, seed: int = 0) -> np.ndarray:
-    """(name, row, dim) -> (name, row, 2) by one t-SNE (van der Maaten & Hinton 2008) of all."""
+    """Map (name, row, dim) to (name, row, 2) by one t-SNE (van der Maaten & Hinton 2008) of all."""
     check_installed()
     from sklearn.manifold import TSNE
 

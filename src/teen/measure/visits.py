@@ -16,7 +16,7 @@ RANDOM_COPIES, RANDOM_STEPS = 10, 500  # behind the frozen normaliser
 
 
 class Visits(NamedTuple):
-    """Of one lane's agent: the same number of every member, half of them from other episodes than the other half."""
+    """One lane's visits: the same number of every member, half of them from other episodes than the other half."""
 
     obs: np.ndarray  # (member, count, obs)
     action: np.ndarray  # (member, count, action)
@@ -28,8 +28,8 @@ class Visits(NamedTuple):
 
 
 def visit(scene: Scene, episodes: int, count: int = COUNT) -> list[Visits | None]:
-    """Per lane, from at least `episodes` in all and two of each member, and from as many more as it takes."""
-    size = scene.algo.size
+    """Return each lane's visits, from at least `episodes` in all and two of each member, and more where needed."""
+    size = scene.size
     each = max(2, -(-episodes // size))
     seen: dict[int, list[list[Trajectory]]] = {lane: [] for lane in scene.lanes}  # rounds of (member × episode)
     short = list(scene.lanes)
@@ -37,7 +37,7 @@ def visit(scene: Scene, episodes: int, count: int = COUNT) -> list[Visits | None
         number = len(seen[short[0]])
         who = np.tile(np.repeat(np.arange(size), each), (len(scene.seeds), 1))
         starts = scene.starts(PURPOSE + ROUND * number, size * each)
-        played = play(scene._replace(lanes=short), exploring(scene.algo, scene.envs.spec), who, starts)
+        played = play(scene._replace(lanes=short), exploring, who, starts)
         for lane in short:
             seen[lane].append(played[lane])
         short = [lane for lane in short if played[lane] and _rows(seen[lane], size).min() < count // 2]
@@ -48,22 +48,23 @@ def visit(scene: Scene, episodes: int, count: int = COUNT) -> list[Visits | None
 
 
 def _halves(rounds: list[list[Trajectory]], size: int) -> list[list[list[Trajectory]]]:
-    """[member][half]: every other episode."""
+    """Return [member][half]: every other episode."""
     members = [
-        [t for own in rounds for t in own[z * len(own) // size : (z + 1) * len(own) // size]] for z in range(size)
+        [t for played in rounds for t in played[z * len(played) // size : (z + 1) * len(played) // size]]
+        for z in range(size)
     ]
-    return [[own[0::2], own[1::2]] for own in members]
+    return [[episodes[0::2], episodes[1::2]] for episodes in members]
 
 
 def _rows(rounds: list[list[Trajectory]], size: int) -> np.ndarray:
-    """(member, half) steps seen."""
-    return np.array([[sum(len(t.reward) for t in half) for half in own] for own in _halves(rounds, size)])
+    """Return how many steps were seen, (member, half)."""
+    return np.array([[sum(len(t.reward) for t in half) for half in halves] for halves in _halves(rounds, size)])
 
 
 def _sampled(rounds: list[list[Trajectory]], size: int, count: int, rng: np.random.Generator) -> Visits:
     obs, action = [], []
-    for own in _halves(rounds, size):
-        for half in own:
+    for halves in _halves(rounds, size):
+        for half in halves:
             rows = rng.choice(sum(len(t.reward) for t in half), count // 2, replace=False)
             obs.append(np.concatenate([t.obs for t in half])[rows])
             action.append(np.concatenate([t.action for t in half])[rows])
@@ -74,7 +75,7 @@ def _sampled(rounds: list[list[Trajectory]], size: int, count: int, rng: np.rand
 
 @cache
 def frozen_normaliser(env: str) -> Normaliser:
-    """Of the pairs that uniform random actions visit: the same for every agent on this task, at any time."""
+    """Return the normaliser of pairs that uniform random actions visit: the same for every agent on this task."""
     pool = envs.make(env, RANDOM_COPIES)
     try:
         lanes = envs.Lanes(pool, range(RANDOM_COPIES))

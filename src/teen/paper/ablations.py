@@ -1,18 +1,19 @@
-"""A setting of TEEN varied: learning curves, scores, and what the trained agents are like."""
+"""A setting of TEEN varied: learning curves, scores, and diagnostics of the trained agents."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..disk.agent import saved_step
-from ..report.runs import Run, log
+from ..disk.logs import DIAGNOSTICS, read_log
+from ..report.runs import Run
+from ..report.statistics import sample_std
 from ..training.analyze import Measured, Quantity, analyze
 from . import curves
-from .draw import UNKNOWN, Page, Picture, Row, Table, pictures
+from .page import UNKNOWN, Page, Row, Table, figure_files
 from .scale import Scale
-from .scores import NOTE, cells, others, steps_shown, tables
 from .store import Trained
 
 EPISODES = 10  # behind each quantity
@@ -31,57 +32,41 @@ DIVERSITY = {
 }
 
 
-def page(name: str, trained: Sequence[Trained], scale: Scale, quantities: Mapping[str, str]) -> Page:
-    """`quantities` are those of `teen analyze` that are shown, the first of them in the picture."""
-    found, panels = cells(trained, steps_shown(trained)), curves.panels(trained)
-    measured = diagnostics(trained, 2 if scale.smoke else EPISODES) if quantities else []
-    data = {name: [cell.row() for cell in found], f"{name}-curves": curves.rows(panels)}
-    agents = [_table(trained, measured, quantities)] if quantities else []
-    return Page(
-        [*tables(found), *agents, *others(found)],
-        {**data, **({f"{name}-agents": measured} if quantities else {})},
-        _pictures(name, panels, trained, measured, quantities),
-        [NOTE, curves.NOTE, *([AGENTS] if quantities else [])],
+def render(name: str, trained: Sequence[Trained], scale: Scale, quantities: Mapping[str, str]) -> Page:
+    """Render curves, scores and these quantities of `teen analyze`, of which the first is plotted."""
+    measured = diagnostics(trained, 2 if scale.smoke else EPISODES)
+    page = curves.render(name, trained, scale, [_agents_table(trained, measured, quantities)])
+    quantity, words = next(iter(quantities.items()))
+    plot = figure_files(f"{name}-{quantity}", lambda: plot_quantity(trained, measured, quantity, words))
+    return page._replace(
+        data={**page.data, f"{name}-agents": measured},
+        pictures=chain(page.pictures, plot if measured else ()),
+        notes=[*page.notes, AGENTS],
     )
 
 
-def _pictures(
-    name: str,
-    panels: list[curves.Panel],
-    trained: Sequence[Trained],
-    measured: Sequence[Row],
-    quantities: Mapping[str, str],
-) -> Iterator[Picture]:
-    yield from curves.draw(name, panels)
-    if measured:
-        quantity, words = next(iter(quantities.items()))
-        yield from pictures(f"{name}-{quantity}", lambda: _points(trained, measured, quantity, words))
-
-
 def diagnostics(trained: Sequence[Trained], episodes: int) -> list[Row]:
-    """Of the agents at the end of training: as recorded, or else measured now where they are saved."""
-    return [
-        {
-            "env": own.need.env,
-            "label": own.entry.name,
-            "seed": seed,
-            "step": measured.step,
-            "quantity": quantity,
-            "value": value,
-        }
-        for own in trained
-        for run in own.runs
-        for measured in [_measured(run, own.need.steps, episodes)]
-        for seed, quantity, value in measured.quantities
-        if seed in run.seeds
-    ]
+    """Return the diagnostics of the agents at the end of training. Saved agents without a record are measured now."""
+    rows = []
+    for item in trained:
+        for run in item.runs:
+            step, quantities = _measured(run, item.need.steps, episodes)
+            agent = {"env": item.need.env, "label": item.entry.name}
+            for seed, quantity, value in quantities:
+                if seed in run.seeds:
+                    rows.append({**agent, "seed": seed, "step": step, "quantity": quantity, "value": value})
+    return rows
 
 
 def _measured(run: Run, steps: int, episodes: int) -> Measured:
-    """A saved agent need not be of a step that was evaluated: a signal may have ended its run. One that has trained
-    longer than asked for does not count."""
+    """Return the diagnostics of a run's last evaluation, or else of its saved agent, whose step need not have been
+    evaluated: a signal may have ended the run. An agent that has trained for more than `steps` does not count."""
     last, saved = int(run.steps[-1]), saved_step(run.path / "agent")
-    recorded = _recorded(run.path)
+    recorded: dict[int, list[Quantity]] = {}  # by step
+    with read_log(run.path, DIAGNOSTICS) as rows:
+        for row in rows:
+            quantity = int(row["seed"]), row["quantity"], float(row["value"])
+            recorded.setdefault(int(row["step"]), []).append(quantity)
     if last in recorded:
         return Measured(last, recorded[last])
     if saved is None or saved > steps:
@@ -89,53 +74,49 @@ def _measured(run: Run, steps: int, episodes: int) -> Measured:
     return Measured(saved, recorded[saved]) if saved in recorded else analyze(run.path, episodes)
 
 
-def _recorded(run: Path) -> dict[int, list[Quantity]]:
-    """By step."""
-    found: dict[int, list[Quantity]] = {}
-    with log(run, "diagnostics.csv") as rows:
-        for row in rows:
-            quantity = int(row["seed"]), row["quantity"], float(row["value"])
-            found.setdefault(int(row["step"]), []).append(quantity)
-    return found
+def _values(measured: Sequence[Row], item: Trained, quantity: str) -> np.ndarray:
+    """Return a quantity of an entry's agents, (seed,)."""
+    wanted = {"env": item.need.env, "label": item.entry.name, "quantity": quantity}
+    return np.array([row["value"] for row in measured if wanted.items() <= row.items()])
 
 
-def _values(measured: Sequence[Row], env: str, label: str, quantity: str) -> list[float]:
-    wanted = {"env": env, "label": label, "quantity": quantity}
-    return [row["value"] for row in measured if wanted.items() <= row.items()]
-
-
-def _table(trained: Sequence[Trained], measured: Sequence[Row], quantities: Mapping[str, str]) -> Table:
-    def cell(own: Trained, quantity: str) -> str:
-        values = _values(measured, own.need.env, own.entry.name, quantity)
-        return f"{np.mean(values):.3g} ± {np.std(values):.2g}" if values else UNKNOWN
-
-    def line(own: Trained) -> list[str]:
-        steps = {row["step"] for row in measured if (row["env"], row["label"]) == (own.need.env, own.entry.name)}
+def _agents_table(trained: Sequence[Trained], measured: Sequence[Row], quantities: Mapping[str, str]) -> Table:
+    def line(item: Trained) -> list[str]:
+        place = item.need.env, item.entry.name
+        steps = {row["step"] for row in measured if (row["env"], row["label"]) == place}
         after = ", ".join(f"{step:,}" for step in sorted(steps)) or UNKNOWN
-        return [own.need.env, own.entry.name, after, *(cell(own, quantity) for quantity in quantities)]
+        return [*place, after, *(_mean_and_std(_values(measured, item, quantity)) for quantity in quantities)]
 
-    return Table("The trained agents", ("task", "", "after step", *quantities.values()), [line(own) for own in trained])
+    columns = ("task", "", "after step", *quantities.values())
+    return Table("The trained agents", columns, [line(item) for item in trained])
 
 
-def _points(trained: Sequence[Trained], measured: Sequence[Row], quantity: str, words: str) -> Any:
-    from matplotlib.figure import Figure
+def _mean_and_std(values: np.ndarray) -> str:
+    if not values.size:
+        return UNKNOWN
+    std = sample_std(values)
+    return f"{values.mean():.3g} ± {UNKNOWN if std is None else f'{std:.2g}'}"
+
+
+def plot_quantity(trained: Sequence[Trained], measured: Sequence[Row], quantity: str, words: str) -> Any:
+    """Plot a quantity over the varied setting: a panel for each task, a line for each group."""
+    from matplotlib.figure import Figure  # takes long to import
 
     from ..report.figures import COLOURS, PAGE
 
-    envs = list(dict.fromkeys(own.need.env for own in trained))
+    envs = list(dict.fromkeys(item.need.env for item in trained))
+    groups = list(dict.fromkeys(item.entry.group for item in trained))
     figure = Figure(figsize=(PAGE, 2.4), layout="constrained")
-    groups = list(dict.fromkeys(own.entry.group for own in trained))
-    for place, env in enumerate(envs):
-        axes = figure.add_subplot(1, len(envs), place + 1)
-        here = [own for own in trained if own.need.env == env]
-        labels = list(dict.fromkeys(own.entry.label for own in here))
-        for number, group in enumerate(groups):
-            own = {
-                o.entry.label: _values(measured, env, o.entry.name, quantity) for o in here if o.entry.group == group
-            }
-            known = {labels.index(label): values for label, values in own.items() if values}
-            means, stds = ([f(v) for v in known.values()] for f in (np.mean, np.std))
-            axes.errorbar(list(known), means, stds, fmt="o-", capsize=2, color=COLOURS[number], label=group or "TEEN")
+    for env, axes in zip(envs, figure.subplots(1, len(envs), squeeze=False)[0], strict=True):
+        panel = [item for item in trained if item.need.env == env]
+        labels = list(dict.fromkeys(item.entry.label for item in panel))
+        for group, colour in zip(groups, COLOURS, strict=False):
+            line = [item for item in panel if item.entry.group == group]
+            points = {labels.index(item.entry.label): _values(measured, item, quantity) for item in line}
+            points = {x: values for x, values in points.items() if values.size}
+            means = [values.mean() for values in points.values()]
+            stds = np.array([sample_std(values) for values in points.values()], float)  # NaN, no bar, for one seed
+            axes.errorbar(list(points), means, stds, fmt="o-", capsize=2, color=colour, label=group or "TEEN")
         axes.set_xticks(range(len(labels)), labels)
         axes.set_title(env)
     figure.axes[0].set_ylabel(words, fontsize=6)

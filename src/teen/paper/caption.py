@@ -1,9 +1,10 @@
-"""What must be said below every table and figure: how ours differ from the paper's, and what is missing."""
+"""Notes below every table and figure: how our runs differ from the paper's, and what is missing."""
 
 from collections.abc import Sequence
 
 from ..envs import names
 from .experiments import Experiment
+from .needs import Need
 from .scale import Scale
 from .store import Trained
 
@@ -13,34 +14,34 @@ SUITE = "DeepMind Control tasks have action repeat 1 and flat observations; the 
 
 
 def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) -> list[str]:
-    envs = {own.need.env for own in trained}
     notes = [SMOKE] if scale.smoke and trained else []
     notes.append(f"The paper: {experiment.paper}")
-    if trained:
-        notes += [note for note in (_steps(experiment, trained), _seeds(experiment, trained)) if note]
-        notes += [MUJOCO] if any(not names.is_suite(env) for env in envs) else []
-        notes += [SUITE] if any(names.is_suite(env) for env in envs) else []
-        notes += missing(trained)
-    return notes
+    if not trained:
+        return notes
+    steps, seeds = _extent([item.need for item in trained])
+    paper_steps, paper_seeds = _extent([entry.need for entry in experiment.entries(Scale())])
+    if steps != paper_steps:
+        notes.append(f"Ours are up to step {steps:,}, the paper's up to {paper_steps:,}.")
+    if seeds != paper_seeds:
+        notes.append(f"Ours are of {seeds} seed{'s' if seeds > 1 else ''}, the paper's of {paper_seeds}.")
+    suites = {names.is_suite(item.need.env) for item in trained}
+    notes += [note for suite, note in ((False, MUJOCO), (True, SUITE)) if suite in suites]
+    return notes + missing(trained)
+
+
+def _extent(needs: Sequence[Need]) -> tuple[int, int]:
+    """Return the most steps and the most seeds that any of these needs."""
+    return max(need.steps for need in needs), max(len(need.seeds) for need in needs)
 
 
 def missing(trained: Sequence[Trained]) -> list[str]:
-    """A line for all entries that lack the same."""
-    lines = dict[str, dict[str, list[str]]]()
-    for own in trained:
-        if own.lacking:
-            lines.setdefault(own.lacking, {}).setdefault(own.need.env, []).append(own.entry.name)
-    places = {what: [f"{env} ({', '.join(own)})" for env, own in where.items()] for what, where in lines.items()}
-    return [f"Missing {what}: {'; '.join(where)}." for what, where in places.items()]
-
-
-def _steps(experiment: Experiment, trained: Sequence[Trained]) -> str:
-    ours = max(own.need.steps for own in trained)
-    return "" if ours == experiment.steps else f"Ours are up to step {ours:,}, the paper's up to {experiment.steps:,}."
-
-
-def _seeds(experiment: Experiment, trained: Sequence[Trained]) -> str:
-    ours = max(len(own.need.seeds) for own in trained)
-    if ours == experiment.seeds:
-        return ""
-    return f"Ours are of {ours} seed{'s' if ours > 1 else ''}, the paper's of {experiment.seeds}."
+    """Return one line for all entries that lack the same."""
+    entries: dict[str, dict[str, list[str]]] = {}  # by what is lacking, then by task
+    for item in trained:
+        if item.lacking:
+            entries.setdefault(item.lacking, {}).setdefault(item.need.env, []).append(item.entry.name)
+    lines = []
+    for lacking, tasks in entries.items():
+        places = "; ".join(f"{env} ({', '.join(labels)})" for env, labels in tasks.items())
+        lines.append(f"Missing {lacking}: {places}.")
+    return lines

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import numbers
-from .draw import UNKNOWN, Page, Row, Table, pictures
+from .page import UNKNOWN, Page, Row, Table, figure_files
+from .scale import Scale
 from .scores import NOTE, WINDOW, cells, steps_shown
 from .store import Trained
 
@@ -16,18 +17,11 @@ BASELINES = ("TD3", "SAC", "RND", "SUNRISE")
 
 Means = Mapping[tuple[str, str], float | None]  # by label and task
 
-
-class Claim(NamedTuple):
-    over: str
-    baselines: tuple[str, ...]  # on each task, the best of these
-    claimed: str = UNKNOWN
-
-
-CLAIMS = (
-    Claim("SUNRISE", ("SUNRISE",), "41 %"),
-    Claim("the best baseline of each task", BASELINES, "7.3 %"),
-    Claim("the best baseline but SUNRISE", BASELINES[:3]),
-)
+CLAIMS = {  # over what: the baselines, of which the best on each task counts, and what the paper claims
+    "SUNRISE": (("SUNRISE",), "41 %"),
+    "the best baseline of each task": (BASELINES, "7.3 %"),
+    "the best baseline but SUNRISE": (BASELINES[:3], UNKNOWN),
+}
 
 NOTES = [
     "A gain is the mean over tasks of TEEN's return divided by the baseline's, less 1. The abstract and the "
@@ -39,10 +33,19 @@ NOTES = [
     "7.3 % does not come out where SUNRISE, the baseline of the other claim, is left out: that gives 11.4 %.",
 ]
 
+COLUMNS = {
+    **{name: name for name in ("over", "tasks", "claimed")},
+    "paper": "the paper's tables",
+    "ours_last": f"ours, {WINDOW}",
+    "ours_best": "ours, best so far",
+    "control_last": f"ours with α=0, {WINDOW}",
+    "control_best": "ours with α=0, best so far",
+}
+
 
 class Gain(NamedTuple):
     value: float | None
-    tasks: int  # that have all numbers, of those that were asked for
+    tasks: int  # those that have all numbers
     asked: int
 
     def __str__(self) -> str:
@@ -53,13 +56,14 @@ class Gain(NamedTuple):
 
 
 def gain(means: Means, tasks: Sequence[str], who: str, baselines: Sequence[str]) -> Gain:
-    """Over the tasks where all have a return and the best baseline's is positive: others have no ratio."""
+    """Return the mean gain over tasks where all have a return and the best baseline's is positive: others have no
+    ratio."""
     ratios = []
     for task in tasks:
-        own, others = means.get((who, task)), [means.get((name, task)) for name in baselines]
-        known = [other for other in others if other is not None]
-        if own is not None and len(known) == len(others) and max(known) > 0:
-            ratios.append(own / max(known))
+        mean = means.get((who, task))
+        returns = [value for name in baselines if (value := means.get((name, task))) is not None]
+        if mean is not None and len(returns) == len(baselines) and max(returns) > 0:
+            ratios.append(mean / max(returns))
     return Gain(float(np.mean(ratios)) - 1 if ratios else None, len(ratios), len(tasks))
 
 
@@ -68,64 +72,45 @@ def paper_means(tasks: Sequence[str], step: int) -> Means:
     return {key: score and score.mean for key, score in scores.items()}
 
 
-def page(name: str, trained: Sequence[Trained], suites: Mapping[str, Sequence[str]]) -> Page:
-    """`suites` are the paper's tasks; where we have fewer, ours are of fewer."""
-    steps = steps_shown(trained)
-    rows = [row for step in steps for row in _rows(trained, suites, step)]
-    shown = [
-        Table(
-            f"Gains at step {step:,}",
-            ("over", "tasks", "claimed", *COLUMNS.values()),
-            [
-                [row["over"], row["tasks"], row["claimed"], *(str(row[column]) for column in COLUMNS)]
-                for row in rows
-                if row["step"] == step
-            ],
-        )
-        for step in steps
-    ]
-    return Page(shown, {name: [_plain(row) for row in rows]}, pictures(name, lambda: _bars(rows)), [NOTE, *NOTES])
-
-
-COLUMNS = {
-    "paper": "the paper's tables",
-    "ours_last": f"ours, {WINDOW}",
-    "ours_best": "ours, best so far",
-    "control_last": f"ours with α=0, {WINDOW}",
-    "control_best": "ours with α=0, best so far",
-}
+def render(name: str, trained: Sequence[Trained], scale: Scale, suites: Mapping[str, Sequence[str]]) -> Page:
+    """Render the gains on `suites`, the paper's tasks by suite. Where we have fewer tasks, ours are of fewer."""
+    tables, rows = [], list[Row]()
+    for step in steps_shown(trained):
+        at_step = _rows(trained, suites, step)
+        lines = [[str(row[column]) for column in COLUMNS] for row in at_step]
+        tables.append(Table(f"Gains at step {step:,}", list(COLUMNS.values()), lines))
+        rows += at_step
+    data = {name: [_plain(row) for row in rows]}
+    return Page(tables, data, figure_files(name, lambda: plot_gains(rows)), [NOTE, *NOTES])
 
 
 def _rows(trained: Sequence[Trained], suites: Mapping[str, Sequence[str]], step: int) -> list[Row]:
-    found = cells(trained, [step])
-    ours = {
-        kind: {(cell.trained.entry.name, cell.trained.need.env): cell.mean(kind) for cell in found}
-        for kind in ("last", "best")
-    }
+    scores = cells(trained, [step])
+    ours = {kind: {(cell.label, cell.env): cell.mean(kind) for cell in scores} for kind in ("last", "best")}
     return [
         {
             "step": step,
-            "over": claim.over,
+            "over": over,
             "tasks": suite,
-            "claimed": claim.claimed if suite == ALL and step == numbers.STEPS[-1] else UNKNOWN,
-            "paper": gain(paper_means(tasks, step), tasks, OURS, claim.baselines),
-            **{f"ours_{k}": gain(means, tasks, OURS, claim.baselines) for k, means in ours.items()},
-            **{f"control_{k}": gain(means, tasks, CONTROL, claim.baselines) for k, means in ours.items()},
+            "claimed": claimed if suite == ALL and step == numbers.STEPS[-1] else UNKNOWN,
+            "paper": gain(paper_means(tasks, step), tasks, OURS, baselines),
+            **{f"ours_{kind}": gain(means, tasks, OURS, baselines) for kind, means in ours.items()},
+            **{f"control_{kind}": gain(means, tasks, CONTROL, baselines) for kind, means in ours.items()},
         }
-        for claim in CLAIMS
+        for over, (baselines, claimed) in CLAIMS.items()
         for suite, tasks in suites.items()
     ]
 
 
 def _plain(row: Row) -> Row:
-    """Gains as numbers, and how many tasks ours are of."""
+    """Return gains as numbers, and how many tasks the paper's and ours are of."""
     gains = {name: value.value for name, value in row.items() if isinstance(value, Gain)}
     return {**row, **gains, "tasks_paper": row["paper"].tasks, "tasks_ours": row["ours_last"].tasks}
 
 
-def _bars(rows: Sequence[Row]) -> Any:
-    """Each where its runs end: the legend says the steps."""
-    from matplotlib.figure import Figure
+def plot_gains(rows: Sequence[Row]) -> Any:
+    """Plot the paper's and our gains, each at the end of its runs. The legend says the steps."""
+    from matplotlib.figure import Figure  # takes long to import
     from matplotlib.patches import Patch
 
     from ..report.figures import COLOURS, PAGE, short_step
@@ -138,15 +123,14 @@ def _bars(rows: Sequence[Row]) -> Any:
         "control_last": (ours_at, "the same with α=0", COLOURS[1]),
     }
     figure = Figure(figsize=(PAGE, 2.4), layout="constrained")
-    for place, claim in enumerate(CLAIMS):
-        axes = figure.add_subplot(1, len(CLAIMS), place + 1)
+    for over, axes in zip(CLAIMS, figure.subplots(1, len(CLAIMS)), strict=True):
         suites = list(dict.fromkeys(row["tasks"] for row in rows))
         for k, (kind, (step, _, colour)) in enumerate(kinds.items()):
-            own = [row for row in rows if (row["over"], row["step"]) == (claim.over, step)]
-            heights = {suites.index(r["tasks"]): 100 * r[kind].value for r in own if r[kind].value is not None}
+            shown = [row for row in rows if (row["over"], row["step"]) == (over, step)]
+            heights = {suites.index(r["tasks"]): 100 * r[kind].value for r in shown if r[kind].value is not None}
             axes.bar([x + 0.27 * (k - 1) for x in heights], list(heights.values()), 0.25, color=colour)
         axes.set_xticks(range(len(suites)), suites)
-        axes.set_title(f"over {claim.over}", fontsize=7)
+        axes.set_title(f"over {over}", fontsize=7)
         axes.axhline(0, color="0.3", linewidth=0.5)
         axes.grid(axis="x", visible=False)
     figure.axes[0].set_ylabel("gain in %")

@@ -1,56 +1,52 @@
-"""Learning curves, drawn as the report draws them, with the scores of the tables below."""
+"""Learning curves as the report plots them, with the scores of the tables below."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..report import data
 from . import scores
-from .draw import Page, Picture, Row
+from .page import Page, Picture, Table
 from .scale import Scale
 from .store import Trained
 
 Panel = dict[str, Any]  # as the report's figures take it
 
+COLUMNS = ("count", "mean", "std", "iqm", "low", "high")
 NOTE = "Curves are means over seeds, with a band of one standard deviation, and IQMs with 95 % intervals. They are as "
 NOTE += "measured; the paper smooths its own."
 
 
-def page(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
-    found, parts = scores.cells(trained, scores.steps_shown(trained)), panels(trained)
-    return Page(
-        [*scores.tables(found), *scores.others(found)],
-        {name: [cell.row() for cell in found], f"{name}-curves": rows(parts)},
-        draw(name, parts),
-        [scores.NOTE, NOTE],
-    )
-
-
-def panels(trained: Sequence[Trained]) -> list[Panel]:
-    """With the curve of each label that has any evaluation."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for own in trained:
-        curves = found.setdefault(own.entry.panel, [])
-        if own.runs:
-            curves.append({**data.curve(own.runs), "label": own.entry.label})
-    return [{"env": panel, "curves": curves} for panel, curves in found.items() if curves]
-
-
-def draw(name: str, parts: list[Panel]) -> Iterator[Picture]:
-    """All panels in one figure. Nothing where nothing is trained."""
-    from ..report import figures
-
-    labels = list(dict.fromkeys(curve["label"] for part in parts for curve in part["curves"]))
-    for kind in figures.KINDS if parts else ():
-        yield from figures.curves(f"{name}-{kind}", parts, labels, kind)
-
-
-def rows(parts: list[Panel]) -> list[Row]:
-    return [
+def render(name: str, trained: Sequence[Trained], scale: Scale, between: Sequence[Table] = ()) -> Page:
+    """Render curves and scores, with further tables between the scores and others' results."""
+    cells, parts = scores.cells(trained, scores.steps_shown(trained)), panels(trained)
+    curves = [
         {"panel": part["env"], "label": curve["label"], "step": step, **{name: curve[name][i] for name in COLUMNS}}
         for part in parts
         for curve in part["curves"]
         for i, step in enumerate(curve["steps"])
     ]
+    return Page(
+        [*scores.score_tables(cells), *between, *scores.reference_tables(cells)],
+        {name: [cell.row() for cell in cells], f"{name}-curves": curves},
+        plot_curves(name, parts),
+        [scores.NOTE, NOTE],
+    )
 
 
-COLUMNS = ("count", "mean", "std", "iqm", "low", "high")
+def panels(trained: Sequence[Trained]) -> list[Panel]:
+    """Return the panels that have a curve, with the curve of each label that has an evaluation."""
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for item in trained:
+        panel = curves.setdefault(item.entry.panel, [])
+        if item.runs:
+            panel.append({**data.curve(item.runs), "label": item.entry.label})
+    return [{"env": env, "curves": panel} for env, panel in curves.items() if panel]
+
+
+def plot_curves(name: str, parts: list[Panel]) -> Iterator[Picture]:
+    """Plot all panels in one figure of means and one of IQMs; nothing where nothing is trained."""
+    from ..report import figures  # matplotlib takes long to import
+
+    labels = list(dict.fromkeys(curve["label"] for part in parts for curve in part["curves"]))
+    for kind in figures.KINDS if parts else ():
+        yield from figures.curves(f"{name}-{kind}", parts, labels, kind)

@@ -1,4 +1,4 @@
-"""How long training takes here: each distinct program trains for a few steps, and what that took is kept."""
+"""Estimates of training times on this machine: each kind of program trains for a few steps, and its speed is kept."""
 
 import json
 import os
@@ -7,31 +7,27 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from .. import algos
 from ..config import job as config
+from ..config.facts import SAME_SPEED
 from ..disk.files import write_atomically
-from ..engine import loop as engine
+from ..engine.log import Log
 from ..errors import EnvironmentFault, UserError
 from ..training import run as training
 from ..training.stopping import stop_requests
-from .runs import Program
+from .runs import PlannedRun
 
 CACHE = "speed.json"
 CHUNK, WARMUP, SETTLED = 10, 20, 20  # steps; what comes before the learner has settled is mostly compilation
 ENOUGH_STEPS, ENOUGH_SECONDS, MOST_STEPS = 20, 3.0, 2000
-BUFFER = 10_000
-SAME_SPEED = ("reward_scale",)  # settings that change what is learnt and not how fast
 
-Speeds = dict[str, float]  # seconds of a step of all lanes, by program
+Speeds = dict[str, float]  # by kind of program: seconds that a step of all lanes takes
 
 
 def machine() -> str:
-    """What the speed depends on."""
+    """Return the processor, the device and the version of JAX, on which speeds depend."""
     cpu = platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo") as file:
@@ -39,108 +35,91 @@ def machine() -> str:
     return f"{os.cpu_count()} × {cpu}, {jax.devices()[0].device_kind}, jax {jax.__version__}"
 
 
-def kind(program: Program) -> str:
-    """The same for programs that take equally long."""
-    like = program.like
-    changes = [f"{name}={value:g}" for name, value in like.changes if name not in SAME_SPEED]
-    size = ["smoke"] if like.smoke else []
-    return " ".join([like.algo, like.env, *changes, *size, f"{program.lanes} lanes"])
+def kind(planned: PlannedRun) -> str:
+    """Return a name that programs of equal speed share."""
+    program = planned.program
+    changes = [f"{name}={value:g}" for name, value in program.changes if name not in SAME_SPEED]
+    size = ["smoke"] if program.smoke else []
+    return " ".join([program.algo, program.env, *changes, *size, f"{planned.lanes} lanes"])
 
 
-def speeds(programs: Sequence[Program], out: Path) -> Speeds:
-    """Of the kinds that have steps left and can train here. What was not measured here before is measured now."""
-    known = _read(out / CACHE)
-    here = known.setdefault(machine(), {})
-    wanted = {kind(program): program for program in programs if program.left}
-    missing = [name for name in wanted if name not in here]
+def speeds(plan: Sequence[PlannedRun], out: Path) -> Speeds:
+    """Return the speed of each kind that has steps left. Kinds that were not measured on this machine before are
+    measured now; those that cannot train here are left out."""
+    cached = _read(out / CACHE)
+    here = cached.setdefault(machine(), {})
+    kinds = {kind(planned): planned for planned in plan if planned.left}
+    missing = [name for name in kinds if name not in here]
     if missing:
-        print(
-            f"measuring how fast they train here, a few steps of each kind; {out / CACHE} keeps it",
-            file=sys.stderr,
-            flush=True,
-        )
+        _say(f"measuring how fast they train here, a few steps of each kind; {out / CACHE} keeps it")
     for number, name in enumerate(missing, 1):
-        print(f"measuring {number} of {len(missing)}: {name}", file=sys.stderr, flush=True)
+        _say(f"measuring {number} of {len(missing)}: {name}")
         try:
-            here[name] = measure(wanted[name])
+            here[name] = measure(kinds[name])
             out.mkdir(parents=True, exist_ok=True)
-            write_atomically(out / CACHE, (json.dumps(known, indent=1) + "\n").encode())
+            write_atomically(out / CACHE, (json.dumps(cached, indent=1) + "\n").encode())
         except (UserError, EnvironmentFault) as error:
-            print(f"teen: {name} cannot train here: {error}", file=sys.stderr, flush=True)
+            _say(f"teen: {name} cannot train here: {error}")
         except OSError as error:
             raise UserError(f"{out} cannot be written: {error.strerror}") from None
-    return {name: here[name] for name in wanted if name in here}
+    return {name: here[name] for name in kinds if name in here}
 
 
-def left(programs: Sequence[Program], known: Speeds) -> float:
-    """Seconds, of those whose speed is known."""
-    return sum(program.left * known.get(kind(program), 0) for program in programs)
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def seconds_left(plan: Sequence[PlannedRun], speeds: Speeds) -> float:
+    """Return how long the rest takes, without runs of unknown speed."""
+    return sum(planned.left * speeds.get(kind(planned), 0) for planned in plan)
 
 
 def words(seconds: float) -> str:
-    """No more digits than an estimate deserves."""
+    """Return a duration with two digits: an estimate has no more."""
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}"
     return f"{max(seconds, 1):.0f} s"
 
 
-def measure(program: Program) -> float:
-    """Seconds of a step of all lanes together, evaluations and checkpoints aside."""
+def measure(planned: PlannedRun) -> float:
+    """Return the seconds of a step of all lanes together, without evaluations and checkpoints."""
     never = 10**9
-    short = {"steps": MOST_STEPS, "warmup": WARMUP, "buffer": BUFFER, "sync": CHUNK, "eval_episodes": 1}
+    short = {"steps": MOST_STEPS, "warmup": WARMUP, "buffer": 10_000, "sync": CHUNK, "eval_episodes": 1}
     apart = {"eval_every": never, "members_every": never, "log_every": never, "checkpoint_every": 0}
-    job = config.resolve({**program.settings(), **short, **apart})
+    job = config.resolve({**planned.settings(), **short, **apart})
     prepared = training.Prepared.of(job)
-    hypers = [algos.find(job.run.algo).hyper(v.config) for v in job.variants for _ in job.run.seeds]
-    stacked = jax.tree.map(lambda *numbers: jnp.stack(numbers), *hypers)
     watch = Stopwatch()
-    pools = prepared.training, prepared.evaluation
     try:
         with stop_requests() as stop:
-            engine.train(
-                prepared.algo, prepared.plan, job.lane_seeds, stacked, *pools, watch,
-                lambda: watch.enough() or stop.made(),
-            )  # fmt: skip
+            prepared.loop(watch, lambda: watch.enough or stop.made()).run()
         if stop.made():
             raise KeyboardInterrupt
     finally:
-        for pool in (*prepared.training, prepared.evaluation):
-            pool.close()
-    return watch.seconds_a_step()
+        prepared.close()
+    return watch.seconds / watch.steps
 
 
-class Stopwatch:
-    """A log that only looks at the time."""
+class Stopwatch(Log):
+    """A log that measures steps and seconds since the learner has settled."""
 
     def __init__(self) -> None:
-        self._marks: list[tuple[int, float]] = []  # step, time; from when the learner has settled
+        self._begin: tuple[int, float] | None = None  # step and time
+        self.steps, self.seconds, self.enough = 0, 0.0, False
 
     def stepped(self, step: int) -> None:
         if step >= WARMUP + SETTLED:
-            self._marks.append((step, time.perf_counter()))
-
-    def enough(self) -> bool:
-        if len(self._marks) < 2:
-            return False
-        (first, begin), (last, end) = self._marks[0], self._marks[-1]
-        return last - first >= ENOUGH_STEPS and (end - begin >= ENOUGH_SECONDS or last >= MOST_STEPS - CHUNK)
-
-    def seconds_a_step(self) -> float:
-        (first, begin), (last, end) = self._marks[0], self._marks[-1]
-        return (end - begin) / (last - first)
-
-    def trained(self, step: int, metrics: Any) -> None: ...
-    def evaluated(self, step: int, episodes: Any) -> None: ...
-    def diagnosed(self, step: int, lanes: Any) -> None: ...
-    def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
-    def begun_again(self, lines: list[str]) -> None: ...
+            now = time.perf_counter()
+            self._begin = self._begin or (step, now)
+            self.steps, self.seconds = step - self._begin[0], now - self._begin[1]
+            long = self.seconds >= ENOUGH_SECONDS or step >= MOST_STEPS - CHUNK
+            self.enough = long and self.steps >= ENOUGH_STEPS
 
 
 def _read(path: Path) -> dict[str, Speeds]:
-    """What is damaged is measured again."""
+    """Return the speeds by machine; none where the file is damaged, and they are measured again."""
     try:
-        kept = json.loads(path.read_text())
-        return {str(name): {str(k): float(v) for k, v in own.items()} for name, own in kept.items()}
+        machines = json.loads(path.read_text())
+        return {str(name): {str(k): float(v) for k, v in kinds.items()} for name, kinds in machines.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

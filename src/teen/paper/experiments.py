@@ -1,17 +1,17 @@
-"""The experiments by name: the runs that each needs, and how it is drawn."""
+"""The experiments by name: the runs that each needs, and the function that renders it."""
 
 import difflib
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..envs import names
 from ..errors import UserError
 from ..measure.region import check_installed
 from . import ablations, claims, curves, region, tables, theory
 from .claims import ALPHA_0, BASELINES, CONTROL, OURS
-from .draw import Page
 from .needs import Entry, Need, preset_alpha
+from .page import Page
 from .scale import Scale, settings
 from .store import Trained
 
@@ -19,11 +19,9 @@ MUJOCO = ("HalfCheetah-v4", "Hopper-v4", "Walker2d-v4", "Ant-v4")
 SUITE = tuple(
     f"{names.SUITE}{task}" for task in ("cheetah-run", "finger-spin", "fish-swim", "walker-walk", "walker-run")
 )
-HUMANOID = ("Humanoid-v4",)
 ABLATED = ("Ant-v4", "HalfCheetah-v4", "Hopper-v4", "Walker2d-v4")  # the paper's body, then its appendix
 
-STEPS, HUMANOID_STEPS = 1_000_000, 5_000_000
-SEEDS, FEWER_SEEDS = 10, 5  # the latter in the appendix: Humanoid and ablations
+STEPS, SEEDS, FEWER_SEEDS = 1_000_000, 10, 5  # fewer in the appendix: Humanoid and ablations
 
 MEMBERS, JUDGES = (2, 5, 10, 20), (1, 2, 5, 10)  # N and M: the paper's are in its figures only
 ALPHAS = (0.0, 0.2, 0.5, 1.0)
@@ -34,34 +32,27 @@ class Experiment(NamedTuple):
     title: str
     paper: str  # what the paper shows, and where
     entries: Callable[[Scale], list[Entry]]
-    page: Callable[[str, Sequence[Trained], Scale], Page]
-    seeds: int = SEEDS  # the paper's
-    steps: int = STEPS
-    check: Callable[[], None] = lambda: None  # says what is not installed, before hours of training
-
-
-def teen(env: str, scale: Scale, changes: dict[str, Any], alpha: float, seeds: int = SEEDS, steps: int = STEPS) -> Need:
-    own = tuple(sorted(changes.items()))
-    return Need("teen", env, alpha, own, scale.seeds_of(seeds), scale.steps_of(steps), scale.smoke)
+    render: Callable[[str, Sequence[Trained], Scale], Page]
+    check: Callable[[], None] = lambda: None  # raises an error if something is not installed, before hours of training
 
 
 def side_by_side(
-    tasks: Sequence[str], scale: Scale, baselines: Sequence[str], seeds: int = SEEDS, steps: int = STEPS
+    tasks: Sequence[str], scale: Scale, baselines: Sequence[str] = BASELINES, seeds: int = SEEDS, steps: int = STEPS
 ) -> list[Entry]:
-    """TEEN, its control and the baselines on each task."""
+    """Return entries for TEEN, its control and the baselines on each task."""
+    extent = scale.extent(seeds, steps)
     entries = []
     for env in scale.tasks(tasks):
         entries += [
-            Entry(OURS, teen(env, scale, {}, preset_alpha(env), seeds, steps), paper=OURS),
-            Entry(CONTROL, teen(env, scale, {}, 0.0, seeds, steps)),
+            Entry(OURS, Need("teen", env, preset_alpha(env), (), *extent), paper=OURS),
+            Entry(CONTROL, Need("teen", env, 0.0, (), *extent)),
+            *(Entry(name, Need(name.lower(), env, None, (), *extent), paper=name) for name in baselines),
         ]
-        run = (), scale.seeds_of(seeds), scale.steps_of(steps), scale.smoke
-        entries += [Entry(name, Need(name.lower(), env, None, *run), paper=name) for name in baselines]
     return entries
 
 
 class Varied(NamedTuple):
-    """One of TEEN's settings, everywhere with its control."""
+    """A setting of TEEN, whose values are always trained together with their control."""
 
     setting: str
     word: str
@@ -72,131 +63,118 @@ class Varied(NamedTuple):
 
     def entries(self, scale: Scale) -> list[Entry]:
         unchanged = settings("teen", scale.smoke).get(self.setting, self.usual)
-        found = []
+        extent = scale.extent(FEWER_SEEDS, STEPS)
+        entries = []
         for env in scale.tasks(self.tasks):
-            for value in scale.some(self.values, self.few):
-                changes = {} if value == unchanged else {self.setting: value}
+            for value in self.few if scale.smoke else self.values:
+                changes = () if value == unchanged else ((self.setting, value),)
                 label, paper = f"{self.word}{value:g}", OURS if value == self.usual else ""
-                tuned, control = (teen(env, scale, changes, a, FEWER_SEEDS) for a in (preset_alpha(env), 0.0))
-                found += [Entry(label, tuned, paper=paper), Entry(label, control, ALPHA_0)]
-        return found
+                tuned, control = (Need("teen", env, a, changes, *extent) for a in (preset_alpha(env), 0.0))
+                entries += [Entry(label, tuned, paper=paper), Entry(label, control, ALPHA_0)]
+        return entries
 
 
 def varied_alpha(scale: Scale) -> list[Entry]:
-    """One program for all of them, as alpha may differ between lanes."""
+    """Return entries that one program trains, as alpha may differ between lanes."""
+    extent = scale.extent(FEWER_SEEDS, STEPS)
     return [
-        Entry(
-            f"α={alpha:g}", teen(env, scale, {}, alpha, FEWER_SEEDS), paper=OURS if alpha == preset_alpha(env) else ""
-        )
+        Entry(f"α={alpha:g}", Need("teen", env, alpha, (), *extent), paper=OURS if alpha == preset_alpha(env) else "")
         for env in scale.tasks(ABLATED)
-        for alpha in scale.some(ALPHAS, ALPHAS[:2])
+        for alpha in (ALPHAS[:2] if scale.smoke else ALPHAS)
     ]
 
 
 def half_trained(scale: Scale) -> list[Entry]:
-    """One seed, as in the paper; the smoke test's are as many as elsewhere, for which everything is compiled."""
-    one = scale if scale.smoke else scale._replace(seeds=scale.seeds_of(1)[:1])
+    """Return entries of one seed, as in the paper. A smoke test has as many as elsewhere: their program is compiled."""
+    one = scale if scale.smoke else scale._replace(seeds=(scale.seeds or (0,))[:1])
     return [
         entry._replace(need=entry.need._replace(steps=entry.need.steps // 2, agent=True))
-        for entry in side_by_side(("Ant-v4",), one, BASELINES)
+        for entry in side_by_side(("Ant-v4",), one)
     ]
-
-
-def claimed(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
-    suites = {"MuJoCo": MUJOCO, "DM Control": SUITE, claims.ALL: (*MUJOCO, *SUITE)}
-    return claims.page(name, trained, suites)
 
 
 EXPERIMENTS = {
     "table1": Experiment(
         "Table 1: returns on four MuJoCo tasks",
         "Table 1: TEEN has the highest return on all four tasks, at 500k and at 1M steps.",
-        lambda scale: side_by_side(MUJOCO, scale, BASELINES),
-        tables.page,
+        partial(side_by_side, MUJOCO),
+        tables.render,
     ),
     "table2": Experiment(
         "Table 2: returns on five tasks of the DeepMind Control Suite",
         "Table 2: TEEN has the highest return on all but walker-walk, where SAC has.",
-        lambda scale: side_by_side(SUITE, scale, BASELINES),
-        tables.page,
+        partial(side_by_side, SUITE),
+        tables.render,
     ),
     "claims": Experiment(
         "the 41 % and 7.3 % of abstract and introduction, from Tables 1 and 2",
         "Introduction: TEEN surpasses the ensemble baseline by 41 % and the best off-policy algorithms by 7.3 %.",
-        lambda scale: side_by_side((*MUJOCO, *SUITE), scale, BASELINES),
-        claimed,
+        partial(side_by_side, (*MUJOCO, *SUITE)),
+        partial(claims.render, suites={"MuJoCo": MUJOCO, "DM Control": SUITE, claims.ALL: (*MUJOCO, *SUITE)}),
     ),
     "curves-mujoco": Experiment(
         "learning curves on four MuJoCo tasks",
         "Figure 1: learning curves on the tasks of Table 1. Its numbers are not printed; those of Table 1 stand below.",
-        lambda scale: side_by_side(MUJOCO, scale, BASELINES),
-        curves.page,
+        partial(side_by_side, MUJOCO),
+        curves.render,
     ),
     "curves-dmc": Experiment(
         "learning curves on five tasks of the DeepMind Control Suite",
         "Figure 2: learning curves on the tasks of Table 2. Its numbers are not printed; those of Table 2 stand below.",
-        lambda scale: side_by_side(SUITE, scale, BASELINES),
-        curves.page,
+        partial(side_by_side, SUITE),
+        curves.render,
     ),
     "ablation-n": Experiment(
         "the size N of the ensemble: returns and estimation bias",
         "Figure 4 (Ant) and Appendix C.2, N: a larger ensemble lessens the underestimation and does "
         "better. The paper's values of N are in its figures only; ours are " + ", ".join(map(str, MEMBERS)) + ".",
         Varied("n", "N=", MEMBERS, (2, 3), 10).entries,
-        partial(ablations.page, quantities=ablations.BIAS),
-        FEWER_SEEDS,
+        partial(ablations.render, quantities=ablations.BIAS),
     ),
     "ablation-m": Experiment(
         "the number M of target critics: returns and estimation bias",
         "Figure 4 (Ant) and Appendix C.2, M: the target underestimates the more, the larger M is. The "
         "paper's values of M are in its figures only; ours are " + ", ".join(map(str, JUDGES)) + ".",
         Varied("m", "M=", JUDGES, (1, 2), 2).entries,
-        partial(ablations.page, quantities=ablations.BIAS),
-        FEWER_SEEDS,
+        partial(ablations.render, quantities=ablations.BIAS),
     ),
     "ablation-alpha": Experiment(
         "the weight α of being recognisable: returns and the entropy of visits",
         "Figure 4 (Ant) and Appendix C.2, α of 0, 0.2, 0.5 and 1: α helps, and too much of it hurts.",
         varied_alpha,
-        partial(ablations.page, quantities=ablations.DIVERSITY),
-        FEWER_SEEDS,
+        partial(ablations.render, quantities=ablations.DIVERSITY),
     ),
     "reward-scale": Experiment(
         "rewards times 0.1 to 100: does TEEN with a fixed α depend on their scale",
         "The text says that TEEN is sensitive to the reward scale and points to its appendix, which shows nothing of "
         "it. Training sees scaled rewards; returns here are the environment's own.",
         Varied("reward_scale", "rewards × ", SCALES, (1.0, 10.0), 1.0, ("HalfCheetah-v4", "Ant-v4")).entries,
-        partial(ablations.page, quantities={}),
-        FEWER_SEEDS,
+        curves.render,
     ),
     "region": Experiment(
         "the exploration region at half of training, by t-SNE",
         "Figure 3: states of 10 episodes on Ant, one seed, at half of training. It has no numbers.",
         half_trained,
-        region.page,
-        1,
-        STEPS // 2,
+        region.render,
         check_installed,
     ),
     "humanoid": Experiment(
         "learning curves on Humanoid, 5M steps",
         "Appendix C.1: TEEN, TD3 and SAC on Humanoid, 5 seeds, as a figure without numbers.",
-        lambda scale: side_by_side(HUMANOID, scale, ("TD3", "SAC"), FEWER_SEEDS, HUMANOID_STEPS),
-        curves.page,
-        FEWER_SEEDS,
-        HUMANOID_STEPS,
+        partial(side_by_side, ("Humanoid-v4",), baselines=("TD3", "SAC"), seeds=FEWER_SEEDS, steps=5_000_000),
+        curves.render,
     ),
     "theory": Experiment(
         "Theorem 1 and Lemma 3 in numbers; no runs",
         "Theorem 1 and Lemma 3: bounds for the minimum and the mean of N independent errors.",
         lambda scale: [],
-        theory.page,
+        theory.render,
     ),
 }
 
 
 def named(wanted: Sequence[str]) -> list[str]:
-    """Names in the order in which they were given; `all` is all."""
+    """Return names in the order in which they were given, `all` replaced by all of them."""
     for name in wanted:
         if name != "all" and name not in EXPERIMENTS:
             close = difflib.get_close_matches(name, EXPERIMENTS, 1)

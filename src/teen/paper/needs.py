@@ -3,9 +3,8 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..config import job as config
-from ..report.runs import NOT_LEARNED_WITH
-from ..settings import flat
+from ..config.facts import BOOKKEEPING
+from ..config.job import resolve
 from . import scale
 
 PRESET = "paper"
@@ -14,24 +13,24 @@ PRESET = "paper"
 class Need(NamedTuple):
     algo: str
     env: str
-    alpha: float | None  # the number that lanes of one program may differ in; none where the algorithm has none
+    alpha: float | None  # may differ between the lanes of a program; None where the algorithm has no alpha
     changes: tuple[tuple[str, Any], ...]  # settings beside the preset's
     seeds: tuple[int, ...]
     steps: int
     smoke: bool = False
-    agent: bool = False  # the agent of exactly this step, not the curve up to it: its run ends there
+    agent: bool = False  # needs the agent of exactly this step, so its run ends there
 
     def settings(self) -> dict[str, Any]:
-        own = {"preset": PRESET, "algo": self.algo, "env": self.env, **scale.settings(self.algo, self.smoke)}
-        return {**own, **dict(self.changes), **({} if self.alpha is None else {"alpha": self.alpha})}
+        common = {"preset": PRESET, "algo": self.algo, "env": self.env, **scale.settings(self.algo, self.smoke)}
+        return {**common, **dict(self.changes), **({} if self.alpha is None else {"alpha": self.alpha})}
 
-    def lane(self) -> "Need":
-        """Whose seeds may come from several runs, of which the longest serves all."""
+    def variant(self) -> "Need":
+        """Return what tells variants apart. Seeds may come from several runs, and the longest run serves all needs."""
         return self._replace(seeds=(), steps=self.steps if self.agent else 0)
 
     def program(self) -> "Need":
-        """What one compiled program can train together."""
-        return self.lane()._replace(alpha=None)
+        """Return what all lanes of one compiled program have in common."""
+        return self.variant()._replace(alpha=None)
 
 
 class Entry(NamedTuple):
@@ -52,22 +51,21 @@ class Entry(NamedTuple):
 
 
 @cache
-def learned_with(lane: Need) -> dict[str, Any]:
-    """The settings that a run must have to be what is needed."""
-    job = config.resolve(lane.settings())
-    every = {**flat(job.run), **flat(job.variants[0].config)}
-    return {name: value for name, value in every.items() if name not in NOT_LEARNED_WITH}
+def learning_settings(variant: Need) -> dict[str, Any]:
+    """Return the settings that a run must share to serve this need."""
+    settings = resolve(variant.settings()).flat()
+    return {name: value for name, value in settings.items() if name not in BOOKKEEPING}
 
 
 @cache
 def preset_alpha(env: str) -> float:
-    """The paper's for the suite of this task."""
-    job = config.resolve({"preset": PRESET, "algo": "teen", "env": env})
+    """Return the paper's alpha for the suite of this task."""
+    job = resolve({"preset": PRESET, "algo": "teen", "env": env})
     return float(job.variants[0].config.alpha)
 
 
 def folder_name(program: Need, alphas: tuple[float, ...], seeds: tuple[int, ...]) -> str:
-    """Says everything in which runs that are needed differ, the number of steps aside: that may grow."""
+    """Return a name that says everything in which planned runs differ, except the number of steps, which may grow."""
     parts = [
         f"{program.algo}-{program.env}".replace("/", "-").replace(":", "-"),
         *(f"{name}={value:g}" for name, value in program.changes),
@@ -79,11 +77,11 @@ def folder_name(program: Need, alphas: tuple[float, ...], seeds: tuple[int, ...]
 
 
 def ranges(seeds: tuple[int, ...]) -> str:
-    """0-4+7"""
-    found: list[list[int]] = []
+    """Return seeds as text, such as 0-4+7."""
+    stretches: list[list[int]] = []
     for seed in sorted(seeds):
-        if found and seed == found[-1][-1] + 1:
-            found[-1].append(seed)
+        if stretches and seed == stretches[-1][-1] + 1:
+            stretches[-1].append(seed)
         else:
-            found.append([seed])
-    return "+".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
+            stretches.append([seed])
+    return "+".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in stretches)

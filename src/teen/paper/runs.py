@@ -1,4 +1,4 @@
-"""From needs to programs: what is there is used, what was cut goes on, what is missing trains in as few programs as
+"""From needs to runs: what is there is used, what was cut goes on, and what is missing trains in as few programs as
 the shapes of arrays allow."""
 
 import shutil
@@ -7,26 +7,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ..config import job as config
+from ..config.job import Job, resolve
 from ..disk import lock
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError
 from ..training import run as training
 from .needs import Need, folder_name
-from .store import SET_ASIDE, Store, Variant, place
+from .store import SET_ASIDE, Store, StoredRun, place
 
 State = Literal["done", "cut", "under way", "missing"]
 
 
-class Program(NamedTuple):
-    """Lanes that train together: every alpha with every seed."""
+class PlannedRun(NamedTuple):
+    """A program whose lanes, every alpha with every seed, train together."""
 
     folder: Path
-    like: Need  # without alpha, seeds and steps
-    alphas: tuple[float, ...]  # none where the algorithm has none
+    program: Need  # without alpha, seeds and steps
+    alphas: tuple[float, ...]  # empty where the algorithm has no alpha
     seeds: tuple[int, ...]
     steps: int
     state: State
-    reached: int  # from where it goes on
+    reached: int  # the step from which it goes on
     resumable: bool = False
 
     @property
@@ -38,105 +38,107 @@ class Program(NamedTuple):
         return 0 if self.state == "done" else max(self.steps - self.reached, 0)
 
     def settings(self) -> dict[str, Any]:
-        several = list(self.alphas) if len(self.alphas) > 1 else next(iter(self.alphas), None)
-        alpha = {} if several is None else {"alpha": several}
-        return {**self.like.settings(), **alpha, "seeds": list(self.seeds), "steps": self.steps}
+        alpha = list(self.alphas) if len(self.alphas) > 1 else next(iter(self.alphas), None)
+        varied = {} if alpha is None else {"alpha": alpha}
+        return {**self.program.settings(), **varied, "seeds": list(self.seeds), "steps": self.steps}
 
-    def job(self) -> config.Job:
-        return config.resolve(self.settings())
-
-
-def programs(needs: Iterable[Need], out: Path) -> list[Program]:
-    return of_store(needs, Store(out))
+    def job(self) -> Job:
+        return resolve(self.settings())
 
 
-def of_store(needs: Iterable[Need], store: Store) -> list[Program]:
-    """Those that serve all needs, in the order in which they are first needed."""
-    steps: dict[tuple[Need, int], int] = {}  # of each lane and seed: the most that anybody needs
+class NeededLane(NamedTuple):
+    variant: Need
+    seed: int
+    steps: int  # the most that any experiment needs
+    stored: StoredRun | None
+
+
+def planned_runs(needs: Iterable[Need], out: Path) -> list[PlannedRun]:
+    return plan(needs, Store(out))
+
+
+def plan(needs: Iterable[Need], store: Store) -> list[PlannedRun]:
+    """Return the runs that serve all needs, in the order in which they are first needed."""
+    steps: dict[tuple[Need, int], int] = {}  # by variant and seed
     for need in needs:
         for seed in need.seeds:
-            steps[need.lane(), seed] = max(need.steps, steps.get((need.lane(), seed), 0))
-    there: dict[Path, list[tuple[Variant, Need, int]]] = {}
-    missing: dict[Need, dict[float | None, dict[int, int]]] = {}  # by program and alpha: steps of each seed
-    order: dict[Path | Need, None] = {}
-    for (lane, seed), wanted in steps.items():
-        variant = store.find(lane, seed)
-        if variant:
-            there.setdefault(variant.program, []).append((variant, lane, wanted))
-        else:
-            missing.setdefault(lane.program(), {}).setdefault(lane.alpha, {})[seed] = wanted
-        order.setdefault(variant.program if variant else lane.program())
-    found: list[Program] = []
-    for key in order:
-        found += (
-            [_there(key, there[key], store.alphas(key))]
-            if isinstance(key, Path)
-            else _missing(key, missing[key], store.out)
-        )
-    return found
+            steps[need.variant(), seed] = max(need.steps, steps.get((need.variant(), seed), 0))
+    groups: dict[Path | Need, list[NeededLane]] = {}  # by the folder of a stored program, or by a missing program
+    for (variant, seed), most in steps.items():
+        stored = store.find(variant, seed)
+        key = stored.program_folder if stored else variant.program()
+        groups.setdefault(key, []).append(NeededLane(variant, seed, most, stored))
+    runs: list[PlannedRun] = []
+    for key, lanes in groups.items():
+        runs += [_stored(key, lanes, store.alphas(key))] if isinstance(key, Path) else _missing(key, lanes, store.out)
+    return runs
 
 
-def _there(folder: Path, lanes: Sequence[tuple[Variant, Need, int]], alphas: tuple[float, ...]) -> Program:
-    variant, like, _ = lanes[0]
-    wanted = max(steps for *_, steps in lanes)
-    done = all(variant.complete(steps) for variant, _, steps in lanes)
+def _stored(folder: Path, lanes: Sequence[NeededLane], alphas: tuple[float, ...]) -> PlannedRun:
+    runs = [(lane.stored, lane.steps) for lane in lanes if lane.stored]  # all lanes: they are grouped so
+    most = max(steps for _, steps in runs)
+    done = all(run.complete(steps) for run, steps in runs)
     state: State = "under way" if lock.holder(folder) else "done" if done else "cut"
-    seeds = tuple(variant.run.settings["seeds"])
-    resumable = variant.checkpoint is not None
-    reached = wanted if done else variant.checkpoint or 0
-    return Program(folder, like.program(), alphas, seeds, wanted, state, reached, resumable)
+    first, _ = runs[0]
+    seeds = tuple(first.run.settings["seeds"])
+    reached = most if done else first.checkpoint or 0
+    program = lanes[0].variant.program()
+    return PlannedRun(folder, program, alphas, seeds, most, state, reached, first.checkpoint is not None)
 
 
-def _missing(like: Need, alphas: dict[float | None, dict[int, int]], out: Path) -> Iterator[Program]:
-    """Those that miss the same seeds together."""
-    groups: dict[tuple[int, ...], list[float | None]] = {}
-    for alpha, own_steps in alphas.items():
-        groups.setdefault(tuple(own_steps), []).append(alpha)
-    for seeds, several in groups.items():
-        own = tuple(alpha for alpha in several if alpha is not None)
-        folder = out / place(like) / folder_name(like, own, seeds)
-        wanted = max(steps for alpha in several for steps in alphas[alpha].values())
-        yield Program(folder, like, own, seeds, wanted, "under way" if lock.holder(folder) else "missing", 0)
+def _missing(program: Need, lanes: Sequence[NeededLane], out: Path) -> Iterator[PlannedRun]:
+    """Yield one run for all alphas that miss the same seeds."""
+    seeds_of: dict[float | None, list[int]] = {}
+    for lane in lanes:
+        seeds_of.setdefault(lane.variant.alpha, []).append(lane.seed)
+    for seeds in dict.fromkeys(map(tuple, seeds_of.values())):
+        alphas = [alpha for alpha, missing in seeds_of.items() if tuple(missing) == seeds]
+        numbers = tuple(alpha for alpha in alphas if alpha is not None)
+        folder = out / place(program) / folder_name(program, numbers, seeds)
+        steps = max(lane.steps for lane in lanes if lane.variant.alpha in alphas)
+        state: State = "under way" if lock.holder(folder) else "missing"
+        yield PlannedRun(folder, program, numbers, seeds, steps, state, 0)
 
 
 class Failure(NamedTuple):
-    program: Program
+    planned: PlannedRun
     error: Exception
 
 
-def train(needs: Sequence[Need], out: Path, failures: list[Failure]) -> int | None:
-    """Trains what is not done. A program that fails is noted, and the others go on. Returns the signal that ended it
-    early. What there is is looked at again before each program: several processes may share the work."""
+def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
+    """Train what is not done, and return the signal that ended it early and the runs that failed. A failure does not
+    keep other runs from training. The plan is made anew before each run: several processes may share the work."""
+    failures: list[Failure] = []
     tried: set[Path] = set()
-    while todo := [p for p in programs(needs, out) if p.state in ("cut", "missing") and p.folder not in tried]:
-        program = todo[0]
-        tried.add(program.folder)
-        print(f"[{len(tried)} of {len(tried) + len(todo) - 1}] {program.folder.name}", flush=True)
+    while todo := [p for p in planned_runs(needs, out) if p.state in ("cut", "missing") and p.folder not in tried]:
+        planned = todo[0]
+        tried.add(planned.folder)
+        print(f"[{len(tried)} of {len(tried) + len(todo) - 1}] {planned.folder.name}", flush=True)
         try:
-            outcome = _train(program, out)
-        except InUse as taken:  # since a moment ago
+            outcome = _train(planned, out)
+        except InUse as taken:  # another process was faster
             print(f"{taken}; this process goes on with the next", flush=True)
         except (UserError, EnvironmentFault, LearnerFault) as error:
-            failures.append(Failure(program, error))
-            print(f"teen: {program.folder.name}: {error}", file=sys.stderr, flush=True)
+            failures.append(Failure(planned, error))
+            print(f"teen: {planned.folder.name}: {error}", file=sys.stderr, flush=True)
         else:
             if outcome.stopped_by is not None:
-                return outcome.stopped_by
-    return None
+                return outcome.stopped_by, failures
+    return None, failures
 
 
-def _train(program: Program, out: Path) -> training.Outcome:
-    if program.resumable:
-        return training.resume(program.folder, steps=program.steps)
-    if program.folder.is_dir() and any(path.name != "lock" for path in program.folder.iterdir()):
-        why = "has no checkpoint to go on from" if program.state == "cut" else "is no run with these settings"
-        kept = _set_aside(program.folder, out / SET_ASIDE)
+def _train(planned: PlannedRun, out: Path) -> training.Outcome:
+    if planned.resumable:
+        return training.resume(planned.folder, steps=planned.steps)
+    if planned.folder.is_dir() and any(path.name != "lock" for path in planned.folder.iterdir()):
+        why = "has no checkpoint to go on from" if planned.state == "cut" else "is no run with these settings"
+        kept = _set_aside(planned.folder, out / SET_ASIDE)
         print(f"what there was {why}: it is now in {kept}, and the run begins again", flush=True)
-    return training.run(program.job(), program.folder)
+    return training.train_job(planned.job(), planned.folder)
 
 
 def _set_aside(folder: Path, to: Path) -> Path:
-    """Nothing can go on from there, and nothing is thrown away."""
+    """Move a folder that no run can go on from, so that nothing is lost, and return its new path."""
     if process := lock.holder(folder):
         raise InUse(folder, process)
     to.mkdir(exist_ok=True)

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..report import statistics
-from ..report.compare import scores_at
+from ..report.compare import Scores, scores_at
 from . import numbers
-from .draw import UNKNOWN, Row, Table, spread
+from .page import UNKNOWN, Row, Table, plus_minus
 from .store import Trained
 
 NOTE = (
-    "Ours are mean ± standard deviation over seeds, of each seed's mean over the evaluations of the last "
-    f"{statistics.LAST:,} steps and of its best evaluation so far; an IQM is of the score to its left. The paper says "
-    "neither which of the two it prints nor what its ± is."
+    "Ours are mean ± sample standard deviation (n − 1) over seeds, of each seed's mean over the evaluations of the "
+    f"last {statistics.LAST:,} steps and of its best evaluation so far; an IQM is of the score to its left. The paper "
+    "says neither which of the two it prints nor what its ± is."
 )
 WINDOW = f"last {statistics.LAST // 1000}k"
 
@@ -29,11 +29,22 @@ class Cell(NamedTuple):
     paper: numbers.Score | None
 
     @property
-    def why_none(self) -> str:
-        if self.last.size:
-            return ""
+    def env(self) -> str:
+        return self.trained.need.env
+
+    @property
+    def label(self) -> str:
+        return self.trained.entry.name
+
+    @property
+    def shown(self) -> bool:
+        """Whether we or the paper have a number."""
+        return bool(self.last.size or self.paper)
+
+    @property
+    def missing(self) -> str:
         ends = max((int(run.steps[-1]) for run in self.trained.runs), default=0)
-        if ends >= self.step:
+        if self.last.size or ends >= self.step:
             return self.trained.lacking
         return f"ours end at {ends:,}" if ends else "not trained"
 
@@ -42,75 +53,67 @@ class Cell(NamedTuple):
         return float(values.mean()) if values.size else None
 
     def row(self) -> Row:
-        entry = self.trained.entry
-        iqm, best_iqm = statistics.iqm_interval([self.last]), statistics.iqm_interval([self.best])
-        known = self.last.size > 0
         return {
-            "env": entry.need.env,
+            "env": self.env,
             "step": self.step,
-            "label": entry.name,
+            "label": self.label,
             "seeds": int(self.last.size),
-            "wanted": len(entry.need.seeds),
+            "wanted": len(self.trained.need.seeds),
             "last_mean": self.mean(),
-            "last_std": float(self.last.std()) if known else None,
+            "last_std": statistics.sample_std(self.last),
             "best_mean": self.mean("best"),
-            "best_std": float(self.best.std()) if known else None,
-            "iqm": iqm.value if known else None,
-            "iqm_low": iqm.low if known else None,
-            "iqm_high": iqm.high if known else None,
-            "best_iqm": best_iqm.value if known else None,
-            "best_iqm_low": best_iqm.low if known else None,
-            "best_iqm_high": best_iqm.high if known else None,
+            "best_std": statistics.sample_std(self.best),
+            **_iqm_columns("iqm", self.last),
+            **_iqm_columns("best_iqm", self.best),
             "paper_mean": self.paper.mean if self.paper else None,
             "paper_spread": self.paper.spread if self.paper else None,
-            "missing": self.why_none or self.trained.lacking,
+            "missing": self.missing,
         }
 
 
-def steps_shown(trained: Sequence[Trained], paper: Sequence[int] = numbers.STEPS) -> list[int]:
-    """The paper's, and where our runs are to end."""
-    return sorted({*paper, *(own.need.steps for own in trained)})
+def _iqm_columns(name: str, scores: np.ndarray) -> Row:
+    interval = statistics.iqm_interval([scores]) if scores.size else (None, None, None)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), interval, strict=True))
+
+
+def steps_shown(trained: Sequence[Trained]) -> list[int]:
+    """Return the paper's steps, and those at which our runs are to end."""
+    return sorted({*numbers.STEPS, *(item.need.steps for item in trained)})
 
 
 def cells(trained: Sequence[Trained], steps: Sequence[int]) -> list[Cell]:
-    """Ordered by task, step and entry."""
-    envs = list(dict.fromkeys(own.need.env for own in trained))
-    return [_cell(own, step) for env in envs for step in steps for own in trained if own.need.env == env]
+    """Return a cell for each entry and step, ordered by task, step and entry."""
+    envs = list(dict.fromkeys(item.need.env for item in trained))
+    return [_cell(item, step) for env in envs for step in steps for item in trained if item.need.env == env]
 
 
 def _cell(trained: Trained, step: int) -> Cell:
-    entry = trained.entry
-    scores = scores_at({"": trained.runs}, step).get("") if trained.runs else None
-    last, best = (scores.last, scores.best) if scores else (np.empty(0), np.empty(0))
-    paper = numbers.in_paper(entry.paper, entry.need.env, step) if entry.paper else None
-    return Cell(trained, step, last, best, paper)
+    scores = scores_at({"": trained.runs}, step).get("", Scores(np.empty(0), np.empty(0), 0))
+    paper = numbers.in_paper(trained.entry.paper, trained.need.env, step)
+    return Cell(trained, step, scores.last, scores.best, paper)
 
 
-def tables(found: Sequence[Cell]) -> list[Table]:
-    """One for each task and step. Where neither the paper nor we have a number there is none."""
-    groups: dict[tuple[str, int], list[Cell]] = {}
-    for cell in found:
-        groups.setdefault((cell.trained.need.env, cell.step), []).append(cell)
+def score_tables(cells: Sequence[Cell]) -> list[Table]:
+    """Return a table for each task and step at which we or the paper have a number."""
     ours = (f"ours, {WINDOW}", "IQM [95 %]", "ours, best so far", "IQM [95 %]")
     columns = ("", "seeds", *ours, "the paper", "missing")
-    return [
-        Table(f"{env} at step {step:,}", columns, [_line(cell) for cell in own])
-        for (env, step), own in groups.items()
-        if any(cell.last.size or cell.paper for cell in own)
-    ]
+    tables = []
+    for env, step in dict.fromkeys((cell.env, cell.step) for cell in cells if cell.shown):
+        lines = [_line(cell.row()) for cell in cells if (cell.env, cell.step) == (env, step)]
+        tables.append(Table(f"{env} at step {step:,}", columns, lines))
+    return tables
 
 
-def _line(cell: Cell) -> list[str]:
-    row = cell.row()
+def _line(row: Row) -> list[str]:
     seeds = f"{row['seeds']} of {row['wanted']}" if row["seeds"] < row["wanted"] else str(row["seeds"])
     return [
         row["label"],
         seeds if row["seeds"] else UNKNOWN,
-        spread(row["last_mean"], row["last_std"]),
+        plus_minus(row["last_mean"], row["last_std"]),
         _interval(row, "iqm"),
-        spread(row["best_mean"], row["best_std"]),
+        plus_minus(row["best_mean"], row["best_std"]),
         _interval(row, "best_iqm"),
-        spread(row["paper_mean"], row["paper_spread"]),
+        plus_minus(row["paper_mean"], row["paper_spread"]),
         row["missing"],
     ]
 
@@ -121,23 +124,14 @@ def _interval(row: Row, name: str) -> str:
     return f"{row[name]:.0f} [{row[f'{name}_low']:.0f}, {row[f'{name}_high']:.0f}]"
 
 
-def others(found: Sequence[Cell]) -> list[Table]:
-    """What others measured with the same algorithm on the same task, at the same step."""
-    rows = [
-        [
-            cell.trained.need.env,
-            f"{cell.step:,}",
-            reference.algo,
-            reference.env,
-            f"{spread(*reference.last)} ({reference.window})" if reference.last else UNKNOWN,
-            spread(*reference.best) if reference.best else UNKNOWN,
-            str(reference.seeds),
-            reference.source,
-            reference.note,
-        ]
-        for cell in found
-        if cell.trained.entry.paper
-        for reference in numbers.others(cell.trained.entry.paper, cell.trained.need.env, cell.step)
-    ]
+def reference_tables(cells: Sequence[Cell]) -> list[Table]:
+    """Return what others measured with the same algorithm on the same task, at the same step; no table for nothing."""
+    rows = []
+    for cell in cells:
+        for reference in numbers.references(cell.trained.entry.paper, cell.env, cell.step):
+            place = cell.env, f"{cell.step:,}", reference.algo, reference.env
+            last = f"{plus_minus(*reference.last)} ({reference.window})" if reference.last else UNKNOWN
+            best = plus_minus(*reference.best) if reference.best else UNKNOWN
+            rows.append([*place, last, best, str(reference.seeds), reference.source, reference.note])
     columns = ("task", "step", "algorithm", "version", "last", "best so far", "seeds", "source", "note")
     return [Table("Others' results", columns, rows)] if rows else []

@@ -1,4 +1,4 @@
-"""The runs that are in the output folder, found by their settings: a run that somebody trained by hand counts as well.
+"""The runs in the output folder, found by their settings: a run that somebody trained by hand counts as well.
 
 OUT/runs/PROGRAM/[alpha=0.2/]      curves, which may go on to more steps
 OUT/agents/PROGRAM/[alpha=0.2/]    runs that ended in the middle of training, for the agent they had there
@@ -10,44 +10,44 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..config.facts import values_before
 from ..disk import checkpoint
 from ..disk.agent import saved_step
 from ..errors import UserError
-from ..report import runs as reading
-from ..report.runs import ADDED_LATER, Run
-from .needs import Entry, Need, learned_with, ranges
+from ..report.runs import Run, is_run, read
+from .needs import Entry, Need, learning_settings, ranges
 
 RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"
 
 
-class Variant(NamedTuple):
-    """A variant's folder, and the program that it is of."""
+class StoredRun(NamedTuple):
+    """One variant's run folder, and how far it came."""
 
-    program: Path  # holds the checkpoints of all its variants
+    program_folder: Path  # holds the checkpoints of all variants of the program
     run: Run
-    checkpoint: int | None  # the newest one's step
-    agent: int | None  # the saved one's step
+    checkpoint: int | None  # step of the newest
+    agent: int | None  # step of the saved one
 
     @property
     def reached(self) -> int:
         return int(self.run.steps[-1]) if self.run.steps.size else 0
 
     def complete(self, steps: int) -> bool:
-        """Evaluated up to there, and not cut just then, before its agent was saved."""
+        """Return whether it was evaluated up to this step, and not cut there before its agent was saved."""
         saved = self.agent is not None and self.agent >= steps
         return self.reached >= steps and (saved or self.checkpoint is None or self.checkpoint > steps)
 
-    def serves(self, lane: Need) -> bool:
-        had = {**ADDED_LATER, **self.run.settings}
-        alike = all(had.get(name) == value for name, value in learned_with(lane).items())
-        return alike and (not lane.agent or self.run.settings.get("steps") == lane.steps)
+    def serves(self, variant: Need) -> bool:
+        had = {**values_before(), **self.run.settings}
+        alike = all(had.get(name) == value for name, value in learning_settings(variant).items())
+        return alike and (not variant.agent or self.run.settings.get("steps") == variant.steps)
 
 
 class Trained(NamedTuple):
-    """An entry with what there is of it."""
+    """An entry with the runs that are there for it."""
 
     entry: Entry
-    runs: list[Run]  # the needed seeds and steps, of one run or of several
+    runs: list[Run]  # the needed seeds and steps, which may come from several folders
     lacking: str  # what is not there; empty where all is
 
     @property
@@ -58,56 +58,54 @@ class Trained(NamedTuple):
 class Store:
     def __init__(self, out: Path):
         self.out = out
-        self._variants = {place: [*_variants(out / place)] for place in (RUNS, AGENTS)}
+        self._runs = {place: list(_stored_runs(out / place)) for place in (RUNS, AGENTS)}
 
-    def find(self, lane: Need, seed: int) -> Variant | None:
-        """The one that came furthest."""
-        able = [
-            variant for variant in self._variants[place(lane)] if seed in _seeds(variant.run) and variant.serves(lane)
-        ]
-        return max(able, key=lambda variant: variant.reached, default=None)
+    def find(self, variant: Need, seed: int) -> StoredRun | None:
+        """Return the run of this variant and seed that came furthest."""
+        matches = [run for run in self._runs[place(variant)] if seed in _seeds(run.run) and run.serves(variant)]
+        return max(matches, key=lambda run: run.reached, default=None)
 
-    def alphas(self, program: Path) -> tuple[float, ...]:
-        """Of all variants of a program, needed or not."""
-        own = [variant for several in self._variants.values() for variant in several if variant.program == program]
-        return tuple(v.run.settings["alpha"] for v in own if "alpha" in v.run.settings)
+    def alphas(self, program_folder: Path) -> tuple[float, ...]:
+        """Return the alphas of all variants of a program, needed or not."""
+        stored = [run for runs in self._runs.values() for run in runs if run.program_folder == program_folder]
+        return tuple(run.run.settings["alpha"] for run in stored if "alpha" in run.run.settings)
 
     def trained(self, entry: Entry) -> Trained:
-        need, parts = entry.need, dict[Path, tuple[Variant, list[int]]]()
-        missing, short, wrong = list[int](), dict[int, list[int]](), dict[int, list[int]]()
+        need, parts = entry.need, dict[Path, tuple[StoredRun, list[int]]]()
+        missing, short, quarantined = list[int](), dict[int, list[int]](), dict[int, list[int]]()
         for seed in need.seeds:
-            variant = self.find(need.lane(), seed)
-            if variant is None:
+            stored = self.find(need.variant(), seed)
+            if stored is None:
                 missing.append(seed)
                 continue
-            parts.setdefault(variant.run.path, (variant, []))[1].append(seed)
-            if (end := _end(variant.run, seed)) < min(variant.reached, need.steps):
-                wrong.setdefault(end, []).append(seed)
-            elif not variant.complete(need.steps):
-                short.setdefault(variant.reached, []).append(seed)
+            parts.setdefault(stored.run.path, (stored, []))[1].append(seed)
+            if (end := _last_evaluation(stored.run, seed)) < min(stored.reached, need.steps):
+                quarantined.setdefault(end, []).append(seed)
+            elif not stored.complete(need.steps):
+                short.setdefault(stored.reached, []).append(seed)
         lacks = [_words(missing)] if missing else []
-        lacks += [f"{_words(own)} after step {step:,}" for step, own in short.items()]
-        lacks += [f"{_words(own)}, quarantined after step {step:,}" for step, own in wrong.items()]
-        found = [only(variant.run, seeds, need.steps) for variant, seeds in parts.values() if variant.run.steps.size]
-        return Trained(entry, found, "; ".join(lacks))
+        lacks += [f"{_words(seeds)} after step {step:,}" for step, seeds in short.items()]
+        lacks += [f"{_words(seeds)}, quarantined after step {step:,}" for step, seeds in quarantined.items()]
+        runs = [cut(stored.run, seeds, need.steps) for stored, seeds in parts.values() if stored.run.steps.size]
+        return Trained(entry, runs, "; ".join(lacks))
 
 
 def _words(seeds: list[int]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {ranges(tuple(seeds))}"
 
 
-def _end(run: Run, seed: int) -> int:
-    """A seed's last evaluation: one that is quarantined ends before its run."""
-    known = ~np.isnan(run.returns[run.seeds.index(seed)]) if seed in run.seeds else []
-    return max(run.steps[known].tolist(), default=0)
+def _last_evaluation(run: Run, seed: int) -> int:
+    """Return the step of a seed's last evaluation. A quarantined seed ends before its run."""
+    evaluated = ~np.isnan(run.returns[run.seeds.index(seed)]) if seed in run.seeds else []
+    return max(run.steps[evaluated].tolist(), default=0)
 
 
-def place(lane: Need) -> str:
-    return AGENTS if lane.agent else RUNS
+def place(need: Need) -> str:
+    return AGENTS if need.agent else RUNS
 
 
-def only(run: Run, seeds: Sequence[int], steps: int) -> Run:
-    """A run as if it had these of its seeds alone, and had ended with the first evaluation at or after this step."""
+def cut(run: Run, seeds: Sequence[int], steps: int) -> Run:
+    """Return a run as if it had only these seeds and had ended with the first evaluation at or after this step."""
     kept = [i for i, seed in enumerate(run.seeds) if seed in seeds]
     until = slice(np.searchsorted(run.steps, steps) + 1)
     end = run.steps[until][-1]
@@ -128,20 +126,15 @@ def _seeds(run: Run) -> list[int]:
     return asked if isinstance(asked, list) else run.seeds
 
 
-def _variants(folder: Path) -> Iterable[Variant]:
+def _stored_runs(folder: Path) -> Iterable[StoredRun]:
     for program in sorted(folder.iterdir()) if folder.is_dir() else ():
-        inside = [program, *sorted(path for path in program.iterdir() if path.is_dir())] if program.is_dir() else []
-        for path in [folder for folder in inside if _is_run(folder)]:
-            yield Variant(program, reading.read(path), checkpoint.latest(program / "checkpoint"), _agent_step(path))
-
-
-def _is_run(folder: Path) -> bool:
-    logs = (folder / "eval.csv", folder / "eval.csv.gz")
-    return (folder / "config.toml").is_file() and any(log.is_file() for log in logs)
+        variants = sorted(path for path in program.iterdir() if path.is_dir()) if program.is_dir() else []
+        for path in filter(is_run, [program, *variants]):
+            yield StoredRun(program, read(path), checkpoint.latest(program / "checkpoint"), _agent_step(path))
 
 
 def _agent_step(run: Path) -> int | None:
-    """A damaged agent is as good as none: a run that ended with a checkpoint saves it again."""
+    """Return the step of the saved agent. A damaged one counts as none: a run that goes on saves it again."""
     try:
         return saved_step(run / "agent")
     except UserError:

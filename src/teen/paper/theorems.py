@@ -6,7 +6,7 @@ Integrals are computed, not sampled.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scipy.integrate import quad
 from scipy.special import ndtri
@@ -22,52 +22,42 @@ def uniform(u: float) -> float:
     return math.sqrt(3) * (2 * u - 1)
 
 
-def laplace(u: float) -> float:
-    return math.copysign(math.log(1 - abs(2 * u - 1)) / math.sqrt(2), u - 0.5)
-
-
 def exponential(u: float) -> float:
-    """Skewed upwards."""
     return -math.log1p(-u) - 1
 
 
-def reversed_exponential(u: float) -> float:
-    """Skewed downwards."""
-    return math.log(u) + 1
-
-
 def extremal(n: int) -> Quantile:
-    """The distribution whose expected minimum of n is the bound itself: where Cauchy and Schwarz have equality."""
+    """Return the distribution whose expected minimum of n equals the bound: Cauchy–Schwarz holds with equality."""
     return lambda u: (1 - n * (1 - u) ** (n - 1)) * math.sqrt(2 * n - 1) / (n - 1)
 
 
 ERRORS: dict[str, Quantile] = {
     "uniform": uniform,
     "Gaussian": gaussian,
-    "Laplace": laplace,
-    "exponential": exponential,
-    "exponential, reversed": reversed_exponential,
+    "Laplace": lambda u: math.copysign(math.log(1 - abs(2 * u - 1)) / math.sqrt(2), u - 0.5),
+    "exponential": exponential,  # skewed upwards
+    "exponential, reversed": lambda u: math.log(u) + 1,  # skewed downwards
 }
 
 
 def integral(function: Callable[[float], float]) -> float:
-    """Over (0, 1). Cut in the middle, where a quantile function may have a corner."""
+    """Integrate over (0, 1), split in the middle, where a quantile function may have a corner."""
     parts = ((0, 0.01), (0.01, 0.5), (0.5, 0.99), (0.99, 1))
     return float(sum(quad(function, low, high, limit=200, epsabs=1e-10)[0] for low, high in parts))
 
 
 def minimum_density(n: int, u: float) -> float:
-    """N (1 − u)^(N−1): how likely the smallest of n lies at level u, Lemma 3 (ii)."""
+    """Return N (1 − u)^(N−1), the density of the smallest of n at level u, Lemma 3 (ii)."""
     return float(n * (1 - u) ** (n - 1))
 
 
 def expected_minimum(error: Quantile, n: int, power: int = 1) -> float:
-    """E[X_{1:N}], or that of its power, by the integral of Lemma 3 (iii)."""
+    """Return E[X_{1:N}], or that of its power, by the integral of Lemma 3 (iii)."""
     return integral(lambda u: error(u) ** power * minimum_density(n, u))
 
 
 def bound(n: int) -> float:
-    """−(N − 1) / √(2N − 1): no expected minimum is lower, Theorem 1 (i)."""
+    """Return −(N − 1) / √(2N − 1), the lower bound of every expected minimum, Theorem 1 (i)."""
     return -(n - 1) / math.sqrt(2 * n - 1)
 
 
@@ -79,7 +69,7 @@ class Minimum(NamedTuple):
 
 
 def minimum_rows(ns: Sequence[int] = (2, 3, 5, 10)) -> list[Minimum]:
-    """Theorem 1 (i)."""
+    """Return expected minima and their bounds, Theorem 1 (i)."""
     rows = [Minimum(name, n, expected_minimum(error, n), bound(n)) for name, error in ERRORS.items() for n in ns]
     return rows + [Minimum("extremal for this N", n, expected_minimum(extremal(n), n), bound(n)) for n in ns]
 
@@ -104,7 +94,8 @@ def square_rows(ns: Sequence[int] = (2, 3, 5, 10)) -> list[Square]:
 
 
 def mean_variance(n: int, correlation: float = 0.0) -> float:
-    """Of the mean of n errors: 1/N where they are independent, Theorem 1 (ii), and no less than their correlation."""
+    """Return the variance of the mean of n errors: 1/N where they are independent, Theorem 1 (ii), and never less than
+    their correlation."""
     return (1 + (n - 1) * correlation) / n
 
 
@@ -114,12 +105,12 @@ class Mean(NamedTuple):
     variance: float
 
 
-def mean_rows(correlations: Sequence[float] = (0, 0.5, 0.9), ns: Sequence[int] = (2, 5, 10)) -> list[Mean]:
-    return [Mean(r, n, mean_variance(n, r)) for r in correlations for n in ns]
+def mean_rows() -> list[Mean]:
+    return [Mean(correlation, n, mean_variance(n, correlation)) for correlation in (0, 0.5, 0.9) for n in (2, 5, 10)]
 
 
 class Target(NamedTuple):
-    """min over M critics of the mean over N actions, of Gaussian errors of variance 1."""
+    """Minimum over M critics of the mean over N actions, of Gaussian errors of variance 1."""
 
     common: float  # correlation of two critics' errors, whatever the actions
     offset: float  # what a critic's errors on two actions share beyond that
@@ -130,32 +121,36 @@ class Target(NamedTuple):
 
 
 def target(m: int, n: int, common: float = 0.0, offset: float = 0.0) -> Target:
-    """Errors e_ij = √common · G + √offset · C_i + √rest · E_ij of critic i on action j. The mean over j leaves
-    √common · G + √(offset + rest/N) · (a normal number of critic i's own), and only the latter feels the minimum."""
-    own = offset + (1 - common - offset) / n
+    """Return bias and deviation for errors e_ij = √common · G + √offset · C_i + √rest · E_ij of critic i on action j.
+    The mean over j leaves √common · G + √(offset + rest/N) · (a normal number of critic i), and the minimum acts only
+    on the second term."""
+    apart = offset + (1 - common - offset) / n  # variance that critics do not share
     lowest = expected_minimum(gaussian, m)
     variance = expected_minimum(gaussian, m, 2) - lowest**2
-    return Target(common, offset, m, n, lowest * math.sqrt(own), math.sqrt(common + variance * own))
+    return Target(common, offset, m, n, lowest * math.sqrt(apart), math.sqrt(common + variance * apart))
 
 
-def target_rows(
-    pairs: Sequence[tuple[float, float]] = ((0, 0), (0.9, 0), (0, 0.9), (0.5, 0.45)),
-    ms: Sequence[int] = (1, 2, 5),
-    ns: Sequence[int] = (1, 10),
-) -> list[Target]:
-    return [target(m, n, common, offset) for common, offset in pairs for m in ms for n in ns]
+def target_rows() -> list[Target]:
+    pairs = (0, 0), (0.9, 0), (0, 0.9), (0.5, 0.45)  # common and offset
+    return [target(m, n, *pair) for pair in pairs for m in (1, 2, 5) for n in (1, 10)]
 
 
-def table(rows: Sequence[NamedTuple]) -> str:
-    """Markdown."""
-    lines = [rows[0]._fields, ["---"] * len(rows[0])]
-    lines += [[cell if isinstance(cell, str) else f"{round(cell, 9) + 0:.4g}" for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def tables() -> dict[str, Sequence[Any]]:
+    """Return the rows of each table, named tuples, by what it is about."""
+    return {"minimum": minimum_rows(), "square": square_rows(), "mean": mean_rows(), "target": target_rows()}
+
+
+def texts(row: NamedTuple) -> list[str]:
+    """Return the cells of a row with four digits."""
+    return [cell if isinstance(cell, str) else f"{round(cell, 9) + 0:.4g}" for cell in row]  # + 0: no minus zero
 
 
 def main() -> None:
-    for rows in (minimum_rows(), square_rows(), mean_rows(), target_rows()):
-        print(table(rows), end="\n\n")
+    """Print the tables in Markdown."""
+    for rows in tables().values():
+        for line in (rows[0]._fields, ["---"] * len(rows[0]), *map(texts, rows)):
+            print("| " + " | ".join(line) + " |")
+        print()
 
 
 if __name__ == "__main__":

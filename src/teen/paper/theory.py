@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import theorems as theory
-from .draw import Page, Row, Table, pictures
+from . import theorems
+from .page import Page, Table, figure_files
 from .scale import Scale
 from .store import Trained
 
@@ -15,45 +15,35 @@ NOTES = [
     "all the same, because 1 may be taken off the other factor first.",
     "Theorem 1 assumes independent values. The target's table shows what correlation leaves of its two effects.",
 ]
+HEADINGS = {
+    "minimum": "Theorem 1 (i): the expected minimum of N errors, and its bound",
+    "square": "Lemma 3: the integral in its proof",
+    "mean": "Theorem 1 (ii): the variance of a mean of N errors",
+    "target": "The target: minimum over M critics of the mean over N actions",
+}
 
 
-def page(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
-    parts: dict[str, Sequence[Any]] = {
-        "minimum": theory.minimum_rows(),
-        "square": theory.square_rows(),
-        "mean": theory.mean_rows(),
-        "target": theory.target_rows(),
-    }
-    headings = {
-        "minimum": "Theorem 1 (i): the expected minimum of N errors, and its bound",
-        "square": "Lemma 3: the integral in its proof",
-        "mean": "Theorem 1 (ii): the variance of a mean of N errors",
-        "target": "The target: minimum over M critics of the mean over N actions",
-    }
-    shown = [_table(headings[key], rows) for key, rows in parts.items()]
-    data: dict[str, list[Row]] = {f"{name}-{key}": [row._asdict() for row in rows] for key, rows in parts.items()}
-    return Page(shown, data, pictures(name, lambda: _figure(parts["minimum"])), NOTES)
+def render(name: str, trained: Sequence[Trained], scale: Scale) -> Page:
+    parts = theorems.tables()
+    return Page(
+        [Table(HEADINGS[key], rows[0]._fields, list(map(theorems.texts, rows))) for key, rows in parts.items()],
+        {f"{name}-{key}": [row._asdict() for row in rows] for key, rows in parts.items()},
+        figure_files(name, lambda: plot_minima(parts["minimum"])),
+        NOTES,
+    )
 
 
-def _table(heading: str, rows: Sequence[Any]) -> Table:
-    def text(cell: Any) -> str:
-        return cell if isinstance(cell, str) else f"{round(cell, 9) + 0:.4g}"  # + 0: no minus before a zero
-
-    return Table(heading, rows[0]._fields, [[text(cell) for cell in row] for row in rows])
-
-
-def _figure(rows: Sequence[theory.Minimum]) -> Any:
-    from matplotlib.figure import Figure
+def plot_minima(minima: Sequence[theorems.Minimum]) -> Any:
+    from matplotlib.figure import Figure  # takes long to import
 
     from ..report.figures import COLUMN
 
     figure = Figure(figsize=(COLUMN, 2.6), layout="constrained")
     axes = figure.add_subplot()
-    for errors in dict.fromkeys(row.errors for row in rows):
-        own = [row for row in rows if row.errors == errors]
-        axes.plot([row.n for row in own], [row.expected for row in own], "o-", markersize=3, label=errors)
-    first = [row for row in rows if row.errors == rows[0].errors]
-    axes.plot([row.n for row in first], [row.bound for row in first], "k--", label="the bound")
+    for errors in dict.fromkeys(row.errors for row in minima):
+        rows = [row for row in minima if row.errors == errors]
+        axes.plot([row.n for row in rows], [row.expected for row in rows], "o-", markersize=3, label=errors)
+    axes.plot([row.n for row in rows], [row.bound for row in rows], "k--", label="the bound")  # of any errors
     axes.set(xlabel="N", ylabel="expected minimum")
     axes.legend(fontsize=5.5)
     return figure

@@ -1,91 +1,7 @@
-"use strict";
-// Lines with bands over steps, in SVG: hover, drag to zoom, keys. Text from outside goes in as text only.
+// Lines with bands over steps, in SVG: hover, drag to zoom, keys.
 
-const COLOURS = 6;
-const DASHES = ["", "7 4", "2 4"];
 const MOST_ROWS = 16; // of a tooltip
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 42 };
-
-function element(name, properties = {}, ...children) {
-  const made = document.createElement(name);
-  Object.assign(made, properties);
-  made.append(...children);
-  return made;
-}
-
-function shape(name, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== "") made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-const colourOf = (index) => `c${index % COLOURS}`;
-const dashOf = (index) => DASHES[Math.floor(index / COLOURS) % DASHES.length];
-
-function swatch(index, dash = dashOf(index)) {
-  const line = shape("line", { x1: 1, y1: 5, x2: 21, y2: 5, class: "line", "stroke-dasharray": dash });
-  return shape("svg", { width: 22, height: 10, class: `swatch ${colourOf(index)}`, "aria-hidden": "true" }, line);
-}
-
-function short(value) {
-  for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (Math.abs(value) >= size) return `${Number((value / size).toPrecision(4))}${unit}`;
-  }
-  return String(Number(value.toPrecision(4)));
-}
-
-// With as many decimals as suit `like`, so that a value and its spread match.
-function number(value, like = value) {
-  if (value === null || value === undefined) return "–";
-  const size = Math.abs(like ?? value);
-  if (size && (size >= 1e7 || size < 1e-3)) return value.toExponential(2);
-  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4;
-  return value.toLocaleString("en-GB", { maximumFractionDigits: digits, minimumFractionDigits: digits });
-}
-
-function ticks(low, high, count) {
-  const rough = (high - low) / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.75) * power;
-  const first = Math.ceil(low / step); // counted, not added up to: adding 1 to a large number may leave it as it is
-  const found = Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
-  return [...new Set(found.map((value) => Number(value.toPrecision(12))))];
-}
-
-// The mean of as many neighbours on either side, at most `reach`: no lag, and the ends stay where they are.
-function smoothed(values, reach) {
-  if (!reach || !values) return values;
-  return values.map((value, i) => {
-    if (value === null) return null;
-    const own = Math.min(reach, i, values.length - 1 - i);
-    const near = values.slice(i - own, i + own + 1).filter((one) => one !== null);
-    return near.reduce((sum, one) => sum + one, 0) / near.length;
-  });
-}
-
-function nearest(steps, step) {
-  let low = 0;
-  let high = steps.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (steps[middle] < step) low = middle;
-    else high = middle;
-  }
-  return step - steps[low] <= steps[high] - step ? low : high;
-}
-
-// Runs of neighbouring indices at which every list has a number.
-function stretches(...lists) {
-  const found = [];
-  let open = null;
-  lists[0].forEach((_, i) => {
-    if (lists.some((list) => list[i] === null)) open = null;
-    else if (open) open.push(i);
-    else found.push((open = [i]));
-  });
-  return found;
-}
 
 /* A series: {label, index, kind ("line" or "seed"), dash, note, steps, values, low, high, text(i)}. */
 class Chart {
@@ -104,21 +20,21 @@ class Chart {
     this.root = element("figure", {}, element("h3", { textContent: title }), this.plot, this.reset);
     this.reset.addEventListener("click", () => this.zoomTo(null));
     this.listen();
-    new ResizeObserver(() => this.draw()).observe(this.plot);
+    new ResizeObserver(() => this.render()).observe(this.plot);
   }
 
   show(series, unit = this.unit) {
     this.series = series;
     this.unit = unit;
-    this.draw();
+    this.render();
   }
 
   zoomTo(range) {
     this.zoom = range;
-    this.draw();
+    this.render();
   }
 
-  // Sizes and ranges of what is to be drawn; null where there is nothing.
+  // Return sizes and ranges of what is to be shown; null where there is nothing.
   measure() {
     const width = this.plot.clientWidth;
     const height = this.svg.clientHeight || 304;
@@ -152,7 +68,7 @@ class Chart {
     };
   }
 
-  draw() {
+  render() {
     const size = (this.size = this.measure());
     this.reset.hidden = !this.zoom;
     this.svg.setAttribute("aria-label", `${this.title}: ${this.unit} over environment steps`);
@@ -224,7 +140,7 @@ class Chart {
     return shape("circle", { class: `dot ${colourOf(one.index)}`, cx: px(one.steps[i]), cy: py(one.values[i]), r: 4 });
   }
 
-  // Moves the cursor to the step nearest to this one, and says what every series has there.
+  // Move the cursor to the step nearest to this one, and show what every series has there.
   point(step) {
     const shown = this.series.filter((one) => one.steps.length);
     this.tooltip.hidden = step === null || !this.size || !shown.length;
@@ -290,7 +206,7 @@ class Chart {
     this.plot.addEventListener("keydown", (event) => this.key(event));
   }
 
-  // There is nothing to see within one step.
+  // Zoom to this range, but not to less than one step.
   narrow(from, to) {
     const [low, high] = this.size.full;
     const range = [Math.max(from, low), Math.min(to, high)];

@@ -1,4 +1,4 @@
-"""Everything a report shows, as one dict that JSON can hold."""
+"""Collect everything a report shows, as one dict that JSON can hold."""
 
 import os
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ DIGITS = 7  # significant ones, of computed numbers
 
 
 def collect(runs: Sequence[Run], steps: Sequence[int] = ()) -> dict[str, Any]:
-    """Environments in the order in which they come, each with its curves, members and metrics; and tables over all, at
-    these steps among others.
+    """Return environments in the order in which they come, each with its curves, members and metrics; and tables over
+    all, at these steps among others.
 
     Runs without an evaluation are named in the notes and left out of the rest.
     """
     begun = [run for run in runs if run.steps.size]
-    found = compare(begun, also=steps) if begun else Comparison("", [], [], [], [])
+    comparison = compare(begun, also=steps) if begun else Comparison("", [], [], [], [])
     pools = pooled(begun)
     names = dict(zip((run.path for run in runs), _names(runs), strict=True))
-    labels = {run.path: label for own in pools.values() for label, several in own.items() for run in several}
+    labels = {run.path: label for pool in pools.values() for label, members in pool.items() for run in members}
     return {
-        "labels": list(dict.fromkeys(label for own in pools.values() for label in own)),
-        "environments": [_environment(env, own) for env, own in pools.items()],
-        "scores": plain(found.scores),
-        "improvement": plain(found.improvement),
-        "normalised": plain(found.normalised),
-        "reference": found.reference,
+        "labels": list(dict.fromkeys(label for pool in pools.values() for label in pool)),
+        "environments": [_environment(env, pool) for env, pool in pools.items()],
+        "scores": plain(comparison.scores),
+        "improvement": plain(comparison.improvement),
+        "normalised": plain(comparison.normalised),
+        "reference": comparison.reference,
         "meaning": MEANING,
-        "notes": [*found.notes, *(note for run in runs if (note := _unfinished(run, names[run.path])))],
+        "notes": [*comparison.notes, *(note for run in runs if (note := _unfinished(run, names[run.path])))],
         "runs": [
             {
                 "name": names[run.path],
@@ -47,7 +47,7 @@ def collect(runs: Sequence[Run], steps: Sequence[int] = ()) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold of it: what is not finite becomes None, what JSON has no word for becomes text."""
+    """Return what JSON can hold of a value: None for what is not finite, text for what JSON has no type for."""
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value] if value.ndim else plain(value[()])
     if isinstance(value, np.integer):
@@ -64,7 +64,7 @@ def plain(value: Any) -> Any:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Each run's folder, from the folder that holds them all."""
+    """Return each run's folder, relative to the folder that holds them all."""
     paths = [run.path.resolve() for run in runs]
     common = os.path.commonpath([path.parent for path in paths]) if paths else ""
     return [str(path.relative_to(common)) for path in paths]
@@ -78,72 +78,52 @@ def _unfinished(run: Run, name: str) -> str:
     return f"{name} has {run.steps[-1]:,} of {planned:,} steps" if unfinished else ""
 
 
-def _environment(env: str, labels: dict[str, list[Run]]) -> dict[str, Any]:
-    ends = [int(run.steps[-1]) for runs in labels.values() for run in runs]
-    members = {label: _members(runs) for label, runs in labels.items()}
-    return {
-        "env": env,
-        "step": min(ends),  # the last that all runs have
-        "curves": [{"label": label, **curve(runs)} for label, runs in labels.items()],
-        "members": [{"label": label, **own} for label, own in members.items() if own["steps"]],
-        "training": _by_quantity({label: metrics.training(runs) for label, runs in labels.items()}),
-        "diagnostics": _by_quantity({label: metrics.diagnostics(runs) for label, runs in labels.items()}),
-        "confusion": [
-            {"label": label, "step": found[0], "shares": plain(found[1])}
-            for label, runs in labels.items()
-            if (found := metrics.confusion(runs))
-        ],
-    }
+def _environment(env: str, pool: dict[str, list[Run]]) -> dict[str, Any]:
+    step = min(int(run.steps[-1]) for runs in pool.values() for run in runs)  # the last that all runs have
+    part: dict[str, Any] = {"env": env, "step": step, "curves": [], "members": []}
+    part |= {"training": {}, "diagnostics": {}, "confusion": []}
+    for label, runs in pool.items():
+        part["curves"].append({"label": label, **curve(runs)})
+        if (members := _members(runs))["steps"]:
+            part["members"].append({"label": label, **members})
+        for kind, curves in (("training", metrics.training(runs)), ("diagnostics", metrics.diagnostics(runs))):
+            for quantity, values in curves.items():
+                part[kind].setdefault(quantity, []).append({"label": label, **plain(values._asdict())})
+        if matrix := metrics.confusion(runs):
+            part["confusion"].append({"label": label, "step": matrix[0], "shares": plain(matrix[1])})
+    return part
 
 
 def curve(runs: Sequence[Run]) -> dict[str, Any]:
-    """Statistics over the seeds that have each evaluation."""
+    """Return statistics over the seeds that have each evaluation. A single seed has no standard deviation."""
     steps = np.unique(np.concatenate([run.steps for run in runs]))
     returns = np.concatenate([_at(run, steps) for run in runs])
     mean, std = metrics.mean_and_std(returns)
     iqm, low, high = statistics.iqm_curve(returns)
-    return {
-        "seeds": [seed for run in runs for seed in run.seeds],
-        "steps": plain(steps),
-        "returns": plain(returns),
-        "count": plain(np.isfinite(returns).sum(0)),
-        "mean": plain(mean),
-        "std": plain(std),
-        "iqm": plain(iqm),
-        "low": plain(low),
-        "high": plain(high),
-    }
+    columns = {"steps": steps, "returns": returns, "count": np.isfinite(returns).sum(0), "mean": mean, "std": std}
+    columns |= {"iqm": iqm, "low": low, "high": high}
+    return {"seeds": [seed for run in runs for seed in run.seeds], **plain(columns)}
 
 
 def _at(run: Run, steps: np.ndarray) -> np.ndarray:
-    """(seed, step) Its returns at these steps, which its own are among."""
+    """Return a run's (seed, step) returns at these steps, which include its own."""
     returns = np.full((len(run.seeds), len(steps)), np.nan)
     returns[:, np.searchsorted(steps, run.steps)] = run.returns
     return returns
 
 
 def _members(runs: Sequence[Run]) -> dict[str, Any]:
-    """Means over seeds: of the evaluated policy, of its members, and of each seed's best member."""
+    """Return means over seeds: of the evaluated policy, of its members, and of each seed's best member."""
     steps = sorted({step for run in runs for step in run.members if step in run.steps})
-    rows: dict[str, list[Any]] = {"policy": [], "members": [], "best": []}
+    means: dict[str, list[Any]] = {"policy": [], "members": [], "best": []}
     for step in steps:
-        having = [run for run in runs if step in run.members and step in run.steps]
-        rows["policy"].append(
-            metrics.mean(np.concatenate([run.returns[:, run.steps == step].ravel() for run in having]))
-        )
-        rows["members"].append(metrics.mean(np.concatenate([run.members[step].ravel() for run in having])))
-        best = [np.fmax.reduce(run.members[step], axis=1, initial=np.nan) for run in having]
-        rows["best"].append(metrics.mean(np.concatenate(best)))
-    return {"steps": steps, **{kind: plain(values) for kind, values in rows.items()}}
-
-
-def _by_quantity(labels: dict[str, metrics.Curves]) -> dict[str, list[dict[str, Any]]]:
-    quantities = dict.fromkeys(quantity for curves in labels.values() for quantity in curves)
-    return {
-        quantity: [
-            {"label": label, **plain(curves[quantity]._asdict())}
-            for label, curves in labels.items()
-            if quantity in curves
-        ]
-        for quantity in quantities
-    }
+        evaluated = [run for run in runs if step in run.members and step in run.steps]
+        tables = [run.members[step] for run in evaluated]
+        returns = {
+            "policy": [run.returns[:, run.steps == step] for run in evaluated],
+            "members": tables,
+            "best": [np.fmax.reduce(table, axis=1, initial=np.nan) for table in tables],
+        }
+        for kind, arrays in returns.items():
+            means[kind].append(metrics.mean(np.concatenate([array.ravel() for array in arrays])))
+    return {"steps": steps, **plain(means)}

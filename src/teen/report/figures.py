@@ -1,9 +1,8 @@
-"""Learning curves as a paper prints them: one column or two, vector fonts, and the colours of the page."""
+"""Plot learning curves for print: one column wide or two, with vector fonts and the colours of the page."""
 
 import io
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -39,8 +38,8 @@ STYLE: Any = {
 }
 
 
-def draw(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Each figure's file name, and its content: every environment by itself, and several together."""
+def plot(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield each figure's file name and content: every environment by itself, and several together."""
     environments = data["environments"]
     names = file_names([part["env"] for part in environments])
     for kind in KINDS:
@@ -51,37 +50,30 @@ def draw(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def file_names(texts: list[str]) -> list[str]:
-    """Distinct and harmless."""
-    found: list[str] = []
+    """Return distinct names without special characters."""
+    names: list[str] = []
     for text in texts:
-        stem = (
-            "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)[:80].strip("-.") or "env"
-        )
+        plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in text)
+        stem = plain[:80].strip("-.") or "env"
         numbered = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(texts) + 2))
-        found.append(next(name for name in numbered if name not in [*found, "all"]))
-    return found
+        names.append(next(name for name in numbered if name not in [*names, "all"]))
+    return names
 
 
 def curves(name: str, parts: list[dict[str, Any]], labels: list[str], kind: str) -> Iterator[tuple[str, bytes]]:
-    """A panel for each part."""
+    """Plot a panel for each part."""
     return files(name, lambda: _figure(parts, labels, kind))
 
 
 def files(name: str, make: Callable[[], Figure]) -> Iterator[tuple[str, bytes]]:
-    """A figure as PNG and PDF."""
-    with _style():
-        figure = make()
-        for suffix, about in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
-            content = io.BytesIO()
-            figure.savefig(content, format=suffix, metadata=about)  # without a date: the same data, the same file
-            yield f"{name}.{suffix}", content.getvalue()
-
-
-@contextmanager
-def _style() -> Iterator[None]:
+    """Yield a figure as PNG and PDF: file names and contents."""
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a name's odd letters print as boxes
-        yield
+        warnings.filterwarnings("ignore", message="Glyph")  # of a letter that the font lacks; it prints as a box
+        figure = make()
+        for suffix, metadata in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix, metadata=metadata)  # without a date: the same data, the same file
+            yield f"{name}.{suffix}", content.getvalue()
 
 
 def _figure(parts: list[dict[str, Any]], labels: list[str], kind: str) -> Figure:
@@ -97,20 +89,25 @@ def _figure(parts: list[dict[str, Any]], labels: list[str], kind: str) -> Figure
     lines: dict[str, Line2D] = {}
     for place, part in enumerate(parts):
         lines |= _curves(figure.add_subplot(rows, columns, place + 1), part, labels, kind)
-    words = [f" {label}" if label.startswith("_") else label for label in shown]  # it would be left out
+    texts = [f" {label}" if label.startswith("_") else label for label in shown]  # matplotlib leaves out _names
     handles = [lines[label] for label in shown]
-    figure.legend(handles, words, loc="outside upper center", ncols=across, handlelength=1.8, columnspacing=1.2)
+    figure.legend(handles, texts, loc="outside upper center", ncols=across, handlelength=1.8, columnspacing=1.2)
     figure.supxlabel("environment steps", fontsize=8)
     figure.supylabel(KINDS[kind], fontsize=8)
     return figure
 
 
 def _curves(axes: Axes, part: dict[str, Any], labels: list[str], kind: str) -> dict[str, Line2D]:
-    """The line of each label."""
+    """Plot each label's curve and band, and return the lines by label."""
     lines = {}
     for curve in part["curves"]:
         steps = np.array(curve["steps"])
-        middle, low, high = _middle_and_band(curve, kind)
+        middle = np.array(curve[kind], float)
+        if kind == "iqm":
+            low, high = np.array([curve["low"], curve["high"]], float)
+        else:
+            std = np.array(curve["std"], float)  # NaN for a single seed, which has no band
+            low, high = middle - std, middle + std
         index = labels.index(curve["label"])
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)]
         marker = "o" if np.isfinite(middle).sum() == 1 else None  # a line needs two points
@@ -122,14 +119,6 @@ def _curves(axes: Axes, part: dict[str, Any], labels: list[str], kind: str) -> d
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda step, _: short_step(step)))
     return lines
-
-
-def _middle_and_band(curve: dict[str, Any], kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if kind == "iqm":
-        iqm, low, high = (np.array(curve[name], float) for name in ("iqm", "low", "high"))
-        return iqm, low, high
-    mean, std = np.array(curve["mean"], float), np.array(curve["std"], float)
-    return mean, mean - std, mean + std
 
 
 def short_step(step: float) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// Asks for the list anew every few seconds. What is ticked stays ticked, and what has the focus keeps it.
+// Ask for the list again every few seconds. What is ticked stays ticked, and what has the focus keeps it.
 
 const note = document.getElementById("note");
 

@@ -1,75 +1,84 @@
-"""Training metrics and diagnostics over steps: means over seeds, no finer than a screen can show."""
+"""Training metrics and diagnostics over steps: means over seeds, with no more points than a screen can show."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from . import runs as reading
+from ..disk.logs import CONFUSION, DIAGNOSTICS, LARGEST_STEP, MOST_MEMBERS, bounded, read_log
 from .runs import Run
 
 MOST_POINTS = 400
-MOST_MEMBERS = 40  # rows of a matrix
+LARGEST_MATRIX = 40  # members
 
 
 class Curve(NamedTuple):
     steps: np.ndarray
     mean: np.ndarray  # over seeds, at each step
-    std: np.ndarray
-
-
-Curves = dict[str, Curve]  # by quantity
+    std: np.ndarray  # of the sample of seeds (n − 1); NaN where there is one
 
 
 def mean(values: np.ndarray) -> np.ndarray:
-    """Over the first axis, of what is finite; NaN where nothing is."""
+    """Return the mean of finite values over the first axis; NaN where none is finite."""
     finite = np.isfinite(values)
     counts = finite.sum(0)
     return np.where(counts > 0, np.where(finite, values, 0.0).sum(0) / np.maximum(counts, 1), np.nan)
 
 
 def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Over the first axis, of what is finite."""
-    middle = mean(values)
-    return middle, np.sqrt(mean((values - middle) ** 2))
+    """Return mean and sample standard deviation (n − 1) over seeds of (seed, point) values that are finite. The mean
+    of none and the deviation of one are NaN."""
+    points = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return _by_point(points.ravel(), values.ravel(), values.shape[1])
 
 
-def training(runs: Sequence[Run]) -> Curves:
-    """Of train.csv. The runs have other seeds of the same settings."""
-    tables = [run.training for run in runs if run.training]
-    names = dict.fromkeys(name for table in tables for name in table if name not in ("seed", "step"))
-    return {name: _over_seeds([(table["step"], table[name]) for table in tables if name in table]) for name in names}
+def _by_point(points: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Do the same with values in any order; `points` has each value's point."""
+    finite = np.isfinite(values)
+    points, values = points[finite], values[finite]
+    counts = np.bincount(points, minlength=count)
+    middle = np.where(counts > 0, np.bincount(points, values, count) / np.maximum(counts, 1), np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss may have diverged
+        squares = np.bincount(points, (values - middle[points]) ** 2, count)
+    return middle, np.where(counts > 1, np.sqrt(squares / np.maximum(counts - 1, 1)), np.nan)
 
 
-def diagnostics(runs: Sequence[Run]) -> Curves:
-    """Of diagnostics.csv, which has a row per number: seed, step, quantity, value."""
-    points: dict[str, list[tuple[int, float]]] = {}
+def training(runs: Sequence[Run]) -> dict[str, Curve]:
+    """Return the metrics of train.csv by name. The runs have other seeds of the same settings."""
+    points: dict[str, list[np.ndarray]] = {}  # (step and value, row) by metric
     for run in runs:
-        with reading.log(run.path, "diagnostics.csv") as rows:
+        for name in run.training:
+            if name not in ("seed", "step"):
+                points.setdefault(name, []).append(np.stack([run.training["step"], run.training[name]]))
+    return {name: _over_seeds(*np.concatenate(tables, axis=1)) for name, tables in points.items()}
+
+
+def diagnostics(runs: Sequence[Run]) -> dict[str, Curve]:
+    """Return the quantities of diagnostics.csv by name; the file has a row for each number."""
+    points: dict[str, list[tuple[int, float]]] = {}  # (step, value) by quantity
+    for run in runs:
+        with read_log(run.path, DIAGNOSTICS) as rows:
             for row in rows:
-                step = reading.whole(row["step"], reading.LARGEST_STEP)
-                points.setdefault(row["quantity"], []).append((step, float(row["value"])))
-    return {quantity: _over_seeds([tuple(np.array(own).T)]) for quantity, own in points.items()}
+                point = bounded(row["step"], LARGEST_STEP), float(row["value"])
+                points.setdefault(row["quantity"], []).append(point)
+    return {quantity: _over_seeds(*np.array(pairs).T) for quantity, pairs in points.items()}
 
 
 def confusion(runs: Sequence[Run]) -> tuple[int, np.ndarray] | None:
-    """Of confusion.csv, at its newest step: (member, guess) shares, means over seeds. None where there are none, or too
-    many members to be shown."""
+    """Return the newest step of confusion.csv and its (member, guess) shares, means over seeds. None where there are
+    none, or too many members to be shown."""
     shares: dict[int, dict[tuple[int, int], list[float]]] = {}
     for run in runs:
-        with reading.log(run.path, "confusion.csv") as rows:
+        with read_log(run.path, CONFUSION) as rows:
             for row in rows:
-                step = reading.whole(row["step"], reading.LARGEST_STEP)
-                pair = (
-                    reading.whole(row["member"], reading.MOST_MEMBERS),
-                    reading.whole(row["guess"], reading.MOST_MEMBERS),
-                )
+                step = bounded(row["step"], LARGEST_STEP)
+                pair = bounded(row["member"], MOST_MEMBERS), bounded(row["guess"], MOST_MEMBERS)
                 shares.setdefault(step, {}).setdefault(pair, []).append(float(row["share"]))
     if not shares:
         return None
     step = max(shares)
     numbers = {number for pair in shares[step] for number in pair}
-    if numbers != set(range(len(numbers))) or len(numbers) > MOST_MEMBERS:
+    if numbers != set(range(len(numbers))) or len(numbers) > LARGEST_MATRIX:
         return None
     table = np.full((len(numbers), len(numbers)), np.nan)
     for pair, values in shares[step].items():
@@ -77,27 +86,14 @@ def confusion(runs: Sequence[Run]) -> tuple[int, np.ndarray] | None:
     return step, table
 
 
-def _over_seeds(parts: Sequence[tuple[np.ndarray, ...]]) -> Curve:
-    every_step, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    steps, place = np.unique(every_step, return_inverse=True)
-    known = np.isfinite(values)
-    counts = np.bincount(place[known], minlength=len(steps))
-
-    def average(numbers: np.ndarray) -> np.ndarray:
-        sums = np.bincount(place[known], numbers[known], len(steps))
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-    middle = average(values)
-    with np.errstate(over="ignore", invalid="ignore"):  # a loss may have run away
-        std = np.sqrt(average((values - middle[place]) ** 2))
-    return _thinned(Curve(steps.astype(int), middle, std))
-
-
-def _thinned(curve: Curve) -> Curve:
-    """Each point is the mean of so many neighbours that there are at most MOST_POINTS, at the last one's step."""
-    size = -(-len(curve.steps) // MOST_POINTS)
+def _over_seeds(steps: np.ndarray, values: np.ndarray) -> Curve:
+    """Return the curve of values that all seeds have at these steps, in any order. Neighbouring points are averaged so
+    that at most MOST_POINTS are left, each at its last neighbour's step."""
+    distinct, points = np.unique(steps, return_inverse=True)
+    curve = Curve(distinct.astype(int), *_by_point(points, values, len(distinct)))
+    size = -(-len(distinct) // MOST_POINTS)
     if size <= 1:
         return curve
-    blocks = [slice(first, first + size) for first in range(0, len(curve.steps), size)]
-    steps = np.array([curve.steps[block][-1] for block in blocks])
-    return Curve(steps, *(np.array([mean(values[block]) for block in blocks]) for values in curve[1:]))
+    blocks = [slice(first, first + size) for first in range(0, len(distinct), size)]
+    last = np.array([curve.steps[block][-1] for block in blocks])
+    return Curve(last, *(np.array([mean(numbers[block]) for block in blocks]) for numbers in curve[1:]))

@@ -1,38 +1,43 @@
-"""One HTML file that shows a report's data and needs nothing else: no network, no other file."""
+"""Render a report's data as one HTML file that needs no network and no other file."""
 
 import base64
 import hashlib
 import html
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
-LIVE_SECONDS = 3.0  # between a live page's questions to its server
+SCRIPTS = ("elements.js", "state.js", "chart.js", "curves.js", "tables.js", "page.js")  # one script in this order
+LIVE_SECONDS = 3.0  # between a live page's requests to its server
 
 
 def render(data: dict[str, Any], live: bool = False, seconds: float = LIVE_SECONDS) -> str:
-    page = text("page.html")
     parts = {
         "policy": html.escape(policy(live)),
         "style": style(),
         "script": script(),
         "live": "yes" if live else "no",
         "seconds": f"{seconds:g}",
-        "data": embedded(data),  # last, so that nothing in it is taken for a place to fill
+        "data": embedded(data),
     }
-    for name, filling in parts.items():
-        page = page.replace("{{" + name + "}}", filling, 1)
-    return page
+    return filled("page.html", parts)
+
+
+def filled(template: str, parts: dict[str, str]) -> str:
+    """Return a template with these parts in its {{places}}. What looks like a place inside a part stays as it is."""
+    return re.sub(r"{{(\w+)}}", lambda place: parts[place[1]], text(template))
 
 
 def embedded(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element it stands in, whatever names and settings hold."""
+    """Return JSON that cannot end the script element around it, whatever names and settings contain."""
     raw = json.dumps(data, allow_nan=False, separators=(",", ":"))  # in ASCII: U+2028 and the like are escaped too
     return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def policy(live: bool) -> str:
-    """The browser runs our scripts and our style alone, and asks nobody for anything but the page's own server."""
+    """Return a policy under which the browser runs our scripts and our style alone, and connects to no one, or to the
+    page's own server if it is live."""
     server = "'self'" if live else "'none'"
     scripts = " ".join(map(_digest, [script(), text("listing.js")] if live else [script()]))
     return (
@@ -46,7 +51,7 @@ def style() -> str:
 
 
 def script() -> str:
-    return text("chart.js") + text("page.js")
+    return "".join(map(text, SCRIPTS))
 
 
 def _digest(source: str) -> str:

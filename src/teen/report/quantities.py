@@ -1,4 +1,4 @@
-"""What each quantity of diagnostics.csv is, in a line; docs/diagnostics.md has the long form."""
+"""Describe each quantity of diagnostics.csv in a line; docs/diagnostics.md says more."""
 
 _BIAS = {
     "states": "states behind it",

@@ -1,36 +1,22 @@
-"""What run directories say: settings and learning curves, as arrays."""
+"""Read run folders: settings and learning curves, as arrays."""
 
-import csv
-import gzip
-import io
 import os
 import tomllib
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config.facts import BOOKKEEPING, values_before
+from ..disk.logs import EVAL, LARGEST_STEP, MOST_MEMBERS, TRAIN, Row, bounded, find_log, read_log
 from ..errors import UserError
 
 HEADLINE = "mean"  # the policy of the learning curve
-BEGINNING = "seed,step,"  # of every log
-LARGEST_LOG = 2**30  # bytes
-MOST_MEMBERS = 10_000  # a number beyond it is a damaged file
-LARGEST_STEP = 2**53  # up to here train.csv's steps, which are read as floats, are exact
-
-NOT_LEARNED_WITH = (  # where and how long a run ran, and what it writes down
-    *("seeds", "backend", "steps", "log_every", "members_every", "diagnose_every", "diagnose_episodes"),
-    *("checkpoint_every", "env_timeout", "on_nan", "replay"),
-)
-
-ADDED_LATER = {"target_entropy": -1.0}  # settings that older runs do not name, and what they had
 
 
 class Evaluations(NamedTuple):
-    """What eval.csv says."""
+    """The content of eval.csv."""
 
     seeds: list[int]
     steps: np.ndarray  # (evaluation,)
@@ -40,12 +26,12 @@ class Evaluations(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One variant's folder: all its seeds."""
+    """One variant's run folder: all its seeds."""
 
     path: Path
     settings: dict[str, Any]  # of config.toml, flat; without the versions
     versions: dict[str, str]
-    seeds: list[int]  # these and the next four as of Evaluations
+    seeds: list[int]  # these and the next four as in Evaluations
     steps: np.ndarray
     returns: np.ndarray
     episodes: np.ndarray
@@ -62,26 +48,26 @@ class Run(NamedTuple):
 
 
 def find(folders: Sequence[str | Path], links: bool = True) -> list[Path]:
-    """The run directories that these are or hold, at any depth, in order and once each. A folder may hold links to
-    runs; those deeper inside are not followed."""
-    found: dict[Path, Path] = {}  # by where they really are: one may be named in two ways
+    """Return the run folders that these are or contain, at any depth, in order and once each. Links directly in one of
+    these folders are followed, deeper ones are not."""
+    paths: dict[Path, Path] = {}  # by resolved path: a folder may be named in two ways
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise UserError(f"{folder} is not a folder")
-        own = sorted(_below(folder, links), key=lambda path: path.parts)
-        if not own:
+        inside = sorted(_below(folder, links), key=lambda path: path.parts)
+        if not inside:
             raise UserError(f"{folder} holds no run: there is no config.toml with an eval.csv beside it")
-        for path in own:
-            found.setdefault(path.resolve(), path)
-    return list(found.values())
+        for path in inside:
+            paths.setdefault(path.resolve(), path)
+    return list(paths.values())
 
 
 def is_run(folder: Path) -> bool:
-    return os.path.lexists(folder / "config.toml") and _file(folder, "eval.csv") is not None
+    return os.path.lexists(folder / "config.toml") and find_log(folder, EVAL) is not None
 
 
 def _below(folder: Path, links: bool) -> Iterator[Path]:
-    """Passes over folders that vanish meanwhile, and those of checkpoints, as large as they are."""
+    """Yield run folders. Skip folders that vanish meanwhile, and checkpoints, which are large."""
     for place, inside, _ in os.walk(folder):
         inside[:] = [name for name in inside if name != "checkpoint"]
         if is_run(Path(place)):
@@ -92,7 +78,7 @@ def _below(folder: Path, links: bool) -> Iterator[Path]:
 
 
 def read(path: Path) -> Run:
-    """A run, finished or not. A damaged file is a UserError that names it."""
+    """Read a run, finished or not. A damaged file is a UserError that names it."""
     try:
         settings = tomllib.loads((path / "config.toml").read_text())
     except (OSError, ValueError, RecursionError) as error:
@@ -102,117 +88,84 @@ def read(path: Path) -> Run:
         raise UserError(f"{path / 'config.toml'} is damaged: its versions are no table")
     if not isinstance(settings.get("algo"), str) or not isinstance(settings.get("env"), str):
         raise UserError(f"{path / 'config.toml'} names no algo and env")
-    own = evaluations(path)
-    with log(path, "train.csv") as rows:
+    evaluated = evaluations(path)
+    with read_log(path, TRAIN) as rows:
         training = _columns(rows)
-    return Run(path, settings, dict(versions), *own, training)
+    return Run(path, settings, dict(versions), *evaluated, training)
 
 
 def evaluations(path: Path) -> Evaluations:
-    scores: dict[tuple[int, int], list[float]] = {}
-    members: dict[int, dict[tuple[int, int], float]] = {}
-    with log(path, "eval.csv") as rows:
-        for row in rows:
-            seed, step = whole(row["seed"], LARGEST_STEP), whole(row["step"], LARGEST_STEP)
-            if row["policy"] == HEADLINE:
-                scores.setdefault((seed, step), []).append(_finite(row["return"]))
-            else:
-                members.setdefault(step, {})[seed, whole(row["policy"], MOST_MEMBERS)] = _finite(row["return"])
+    """Read the eval.csv of a run folder."""
+    with read_log(path, EVAL) as rows:
+        evaluated = evaluations_of(map(_episode, rows))
+    return evaluated
+
+
+def _episode(row: Row) -> tuple[int, int, str, float]:
+    seed, step = (bounded(row[name], LARGEST_STEP) for name in ("seed", "step"))
+    return seed, step, row["policy"], float(row["return"])
+
+
+def evaluations_of(episodes: Iterable[tuple[int, int, str, float]]) -> Evaluations:
+    """Return the evaluations that consist of these episodes: (seed, step, policy, return). The policy is "mean" or the
+    number of a member; another one is a ValueError. A return that is not finite counts as missing."""
+    scores: dict[tuple[int, int], list[float]] = {}  # by seed and step
+    members: dict[int, dict[tuple[int, int], float]] = {}  # by step, then by seed and member
+    for seed, step, policy, score in episodes:
+        score = score if np.isfinite(score) else np.nan
+        if policy == HEADLINE:
+            scores.setdefault((seed, step), []).append(score)
+        else:
+            members.setdefault(step, {})[seed, bounded(policy, MOST_MEMBERS)] = score
     seeds = sorted({seed for seed, _ in scores})
     steps = np.array(sorted({step for _, step in scores}), int)
-    returns = np.array([[np.mean(scores.get((s, t), [np.nan])) for t in steps] for s in seeds])
-    episodes = np.array([[len(scores.get((s, t), [])) for t in steps] for s in seeds], int)
     shape = len(seeds), len(steps)
-    by_step = {step: _table(own, seeds) for step, own in sorted(members.items())}
-    return Evaluations(seeds, steps, returns.reshape(shape), episodes.reshape(shape), by_step)
+    returns = np.array([np.mean(scores.get((seed, step), [np.nan])) for seed in seeds for step in steps])
+    counts = np.array([len(scores.get((seed, step), [])) for seed in seeds for step in steps], int)
+    tables = {}  # by step: (seed, member) returns
+    for step, values in sorted(members.items()):
+        size = 1 + max(member for _, member in values)
+        rows = [[values.get((seed, member), np.nan) for member in range(size)] for seed in seeds]
+        tables[step] = np.array(rows, float).reshape(len(seeds), size)
+    return Evaluations(seeds, steps, returns.reshape(shape), counts.reshape(shape), tables)
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each: the algorithm, its base learner, and the settings in which runs of the same algorithm,
-    base and task differ. What tells runs apart in one task is said in all, so that a name means one thing."""
-    shown: dict[str, set[str]] = {}
+    """Return a short name for each run: the algorithm, its base learner, and the settings in which runs of the same
+    algorithm, base and task differ. A setting that differs within one task is named in all tasks."""
+    shown: dict[str, set[str]] = {}  # settings to name, by algorithm
     for run in runs:
         peers = [other.settings for other in runs if (other.algo, other.env) == (run.algo, run.env)]
-        alike = [peer for peer in peers if peer.get("base") == run.settings.get("base")]  # others have other settings
-        shown.setdefault(run.algo, set()).update(_differing(peers) & {"base"}, _differing(alike))
+        same_base = [peer for peer in peers if peer.get("base") == run.settings.get("base")]
+        bases = [{"base": peer["base"]} for peer in peers if "base" in peer]
+        shown.setdefault(run.algo, set()).update(_differing(bases), _differing(same_base))
     names = []
     for run in runs:
-        own = [f"{name}={_short(run.settings[name])}" for name in run.settings if name in shown[run.algo] - {"base"}]
+        parts = [f"{name}={_short(run.settings[name])}" for name in run.settings if name in shown[run.algo] - {"base"}]
         base = run.settings.get("base")
         if base is not None and ("base" in shown[run.algo] or base != "td3"):
-            own.insert(0, f"base={base}")
-        names.append(" ".join([run.algo, *own]))
+            parts.insert(0, f"base={base}")
+        names.append(" ".join([run.algo, *parts]))
     return names
 
 
-def _differing(settings: Sequence[dict[str, Any]]) -> set[str]:
-    """The settings that do not have one value throughout. An older run may lack some."""
-    names = {name for own in settings for name in own if name not in NOT_LEARNED_WITH}
-    known = [{**{name: ADDED_LATER[name] for name in names & ADDED_LATER.keys()}, **own} for own in settings]
-    values = {name: [own[name] for own in known if name in own] for name in names}
-    return {name for name, found in values.items() if any(value != found[0] for value in found)}
+def _differing(runs: Sequence[dict[str, Any]]) -> set[str]:
+    """Return the settings that do not have one value in all runs. An older run may lack some."""
+    names = {name for settings in runs for name in settings} - BOOKKEEPING
+    complete = runs
+    if any(names - settings.keys() for settings in runs):  # only then, since it imports JAX
+        before = {name: value for name, value in values_before().items() if name in names}
+        complete = [{**before, **settings} for settings in runs]
+    values = {name: [settings[name] for settings in complete if name in settings] for name in names}
+    return {name for name, (first, *others) in values.items() if any(other != first for other in others)}
 
 
 def _short(value: Any) -> str:
-    """Different values stay different."""
+    """Return a text that is different for different values."""
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-@contextmanager
-def log(folder: Path, name: str) -> Iterator[list[dict[str, str]]]:
-    """The rows of a log; none where there is no such file. What goes wrong inside is its damage."""
-    path = _file(folder, name)
-    try:
-        yield _rows(path) if path else []
-    except UserError:
-        raise
-    except KeyError as error:
-        raise UserError(f"{path} is damaged: it has no column {error}") from None
-    except (ValueError, csv.Error) as error:
-        raise UserError(f"{path} is damaged: {error}") from None
-
-
-def _file(folder: Path, name: str) -> Path | None:
-    """A log, compressed or not."""
-    for path in (folder / name, folder / f"{name}.gz"):
-        if os.path.isfile(path):  # False also where it may not be looked at
-            return path
-    return None
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            data = file.read(LARGEST_LOG + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path} cannot be read: {error}") from None
-    if len(data) > LARGEST_LOG:
-        raise UserError(f"{path} is absurdly large")
-    text = data.decode(errors="replace")
-    whole = text[: text.rfind("\n") + 1]  # a run that is writing just now may have a line half done
-    if not whole and not BEGINNING.startswith(text[: len(BEGINNING)]):
-        raise ValueError(f"it does not begin with {BEGINNING}")
-    rows = list(csv.DictReader(io.StringIO(whole)))
-    for number, row in enumerate(rows, 2):
-        if None in row or None in row.values():
-            raise ValueError(f"line {number} has too {'many' if None in row else 'few'} columns")
-    return rows
-
-
-def whole(text: str, most: int) -> int:
-    number = int(text)
-    if not 0 <= number <= most:
-        raise ValueError(f"{text} is out of range")
-    return number
-
-
-def _finite(text: str) -> float:
-    """An infinite return tells no more than none."""
-    number = float(text)
-    return number if np.isfinite(number) else np.nan
-
-
-def _columns(rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
+def _columns(rows: list[Row]) -> dict[str, np.ndarray]:
     if not rows:
         return {}
     columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
@@ -220,9 +173,3 @@ def _columns(rows: list[dict[str, str]]) -> dict[str, np.ndarray]:
         if not ((columns[name] >= 0) & (columns[name] <= LARGEST_STEP)).all():
             raise ValueError(f"a {name} is out of range")
     return columns
-
-
-def _table(values: dict[tuple[int, int], float], seeds: list[int]) -> np.ndarray:
-    size = 1 + max(member for _, member in values)
-    rows = [[values.get((seed, member), np.nan) for member in range(size)] for seed in seeds]
-    return np.array(rows, float).reshape(len(seeds), size)

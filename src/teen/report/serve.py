@@ -1,9 +1,8 @@
-"""`teen serve`: the runs below a folder in a browser on this machine, as they grow. It reads, and never writes."""
+"""Serve the runs below a folder to a browser on this machine, as they grow. Nothing is written."""
 
 import json
 import re
 import sys
-from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +14,7 @@ from . import listing, page
 from .library import Library
 
 ADDRESS, PORT = "127.0.0.1", 8722
-OWN_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?")
+LOCAL_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?")
 HTML, JSON, TEXT = "text/html", "application/json", "text/plain"
 HEADERS = {
     "Content-Security-Policy": f"{page.policy(live=True)}; frame-ancestors 'none'",
@@ -43,7 +42,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):  # a browser that went away is no news
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):  # the browser closed the connection
             super().handle_error(request, client_address)
 
 
@@ -54,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         hosts = self.headers.get_all("Host", [])
-        if len(hosts) != 1 or not OWN_HOST.fullmatch(hosts[0].lower()):  # somebody else's name that leads here
+        if len(hosts) != 1 or not LOCAL_HOST.fullmatch(hosts[0].lower()):  # a foreign name that leads here
             return self._say(HTTPStatus.FORBIDDEN, "Only 127.0.0.1 and localhost are served here.")
         try:
             address = urlsplit(self.path)
@@ -63,12 +62,16 @@ class Handler(BaseHTTPRequestHandler):
         names = parse_qs(address.query).get("name", [])
         try:
             if address.path == "/":
-                entries = self.server.library.entries()
-                return self._send(listing.render(entries, str(self.server.folder), self.server.seconds), HTML)
+                runs = self.server.library.summaries()
+                return self._send(listing.render(runs, str(self.server.folder), self.server.seconds), HTML)
             if address.path in ("/run", "/compare") and names:
-                return self._page(names)
+                data, _ = self.server.library.data(names)
+                return self._send(page.render(json.loads(data), live=True, seconds=self.server.seconds), HTML)
             if address.path == "/data" and names:
-                return self._data(names)
+                data, tag = self.server.library.data(names)
+                if self.headers.get("If-None-Match") == tag:
+                    return self._send("", JSON, HTTPStatus.NOT_MODIFIED, ETag=tag)
+                return self._send(data, JSON, ETag=tag)
         except KeyError:
             return self._say(HTTPStatus.NOT_FOUND, "There is no such run here.")
         return self._say(HTTPStatus.NOT_FOUND, "There is no such page.")
@@ -80,15 +83,6 @@ class Handler(BaseHTTPRequestHandler):
         if name.startswith("do_"):  # any other method
             return lambda: self._say(HTTPStatus.METHOD_NOT_ALLOWED, "This server only shows.", Allow="GET, HEAD")
         raise AttributeError(name)
-
-    def _page(self, names: Sequence[str]) -> None:
-        data, _ = self.server.library.data(names)
-        self._send(page.render(json.loads(data), live=True, seconds=self.server.seconds), HTML)
-
-    def _data(self, names: Sequence[str]) -> None:
-        data, tag = self.server.library.data(names)
-        known = self.headers.get("If-None-Match") == tag
-        self._send("" if known else data, JSON, HTTPStatus.NOT_MODIFIED if known else HTTPStatus.OK, ETag=tag)
 
     def _say(self, status: HTTPStatus, text: str, **headers: str) -> None:
         self._send(text + "\n", TEXT, status, **headers)
@@ -110,19 +104,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:  # the terminal stays quiet
         pass
-
-
-def command_serve(arguments: list[str]) -> int:
-    from ..cli.main import Parser
-
-    parser = Parser(prog="teen serve", allow_abbrev=False, description="Runs in a browser on this machine, live.")
-    parser.add_argument("folder", type=Path, metavar="RUNS_DIR", help="a folder of run directories")
-    parser.add_argument("--port", type=int, default=PORT, help=f"of 127.0.0.1 (default {PORT}; 0: any free one)")
-    flags = parser.parse_args(arguments)
-    with Server(flags.folder, flags.port) as server:
-        print(f"{server.url} shows {flags.folder}; Ctrl-C ends it", flush=True)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            print()
-    return 0

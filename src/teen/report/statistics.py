@@ -1,8 +1,8 @@
-"""Scores of runs, and what can be said of them when there are few seeds: interquartile means and probabilities of
-improvement, with intervals from a bootstrap that resamples the seeds of each task by themselves (Agarwal et al. 2021).
+"""Scores of runs, and statistics for few seeds: interquartile means and probabilities of improvement, with intervals
+from a bootstrap that resamples the seeds of each task by themselves (Agarwal et al. 2021).
 
-A seed without a score, because it was quarantined, has NaN. `last_mean`, `best_so_far` and `point` hand that on; all
-else drops the NaNs of each task, and says NaN where a task has no seed left: an aggregate never covers fewer tasks
+A seed without a score, because it was quarantined, has NaN. `last_mean`, `best_so_far` and `point` return it; the
+intervals drop the NaNs of each task, and are NaN where a task has no seed left: an aggregate never covers fewer tasks
 than it was asked for.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .runs import Run
 
-LAST = 50_000  # environment steps, at whose evaluations a final score looks
+LAST = 50_000  # environment steps whose evaluations make up a final score
 ENDS = 0.025, 0.975  # quantiles between which 95 % lie
 TRIMMED = 0.25  # of the scores, on each side of an interquartile mean
 
@@ -28,8 +28,8 @@ UNKNOWN = Interval(np.nan, np.nan, np.nan)
 
 
 def last_mean(run: Run, step: int) -> np.ndarray:
-    """(seed,) Mean of the evaluations in (step - LAST, step], or the last one before where these are further apart;
-    NaN for a seed without any."""
+    """Return each seed's mean of the evaluations in (step - LAST, step], or the last one before if these are further
+    apart; NaN for a seed without any."""
     until = run.returns[:, run.steps <= step]
     inside = int(((run.steps > step - LAST) & (run.steps <= step)).sum())
     recent = until[:, -max(1, inside) :]
@@ -38,36 +38,42 @@ def last_mean(run: Run, step: int) -> np.ndarray:
 
 
 def best_so_far(run: Run, step: int) -> np.ndarray:
-    """(seed,) The largest evaluation up to step; NaN for a seed without any."""
+    """Return each seed's largest evaluation up to this step; NaN for a seed without any."""
     return np.asarray(np.fmax.reduce(run.returns[:, run.steps <= step], axis=1, initial=np.nan))
 
 
 def point(run: Run, step: int) -> np.ndarray:
-    """(seed,) The evaluation at the run's last evaluated step up to this one; NaN for a seed without it."""
+    """Return each seed's evaluation at the run's last evaluated step up to this one; NaN for a seed without it."""
     until = run.returns[:, run.steps <= step]
     return until[:, -1] if until.shape[1] else np.full(len(until), np.nan)
 
 
+def sample_std(scores: np.ndarray) -> float | None:
+    """Return the standard deviation of a sample (n − 1); None for fewer than two scores."""
+    return float(scores.std(ddof=1)) if scores.size > 1 else None
+
+
 def iqm(scores: np.ndarray) -> float:
-    """The mean of all entries but the lowest and the highest quarter, each rounded down to whole entries."""
+    """Return the mean of all entries but the lowest and the highest quarter, each rounded down to whole entries."""
     return float(_iqm(np.ravel(scores))) if np.size(scores) else np.nan
 
 
 def iqm_interval(scores: Sequence[np.ndarray], resamples: int = 2000, seed: int = 0) -> Interval:
-    """The IQM over the seeds of all tasks together. One (seed,) array per task."""
-    tasks = _known(scores)
+    """Return the IQM over the seeds of all tasks together. `scores` has one (seed,) array per task."""
+    tasks = _without_nan(scores)
     if tasks is None:
         return UNKNOWN
-    found = _iqm(np.concatenate(_resampled(tasks, resamples, seed), axis=1))
-    return _interval(iqm(np.concatenate(tasks)), found)
+    rng = np.random.default_rng(seed)
+    resampled = [task[rng.integers(len(task), size=(resamples, len(task)))] for task in tasks]  # (resample, seed) each
+    return _interval(iqm(np.concatenate(tasks)), _iqm(np.concatenate(resampled, axis=1)))
 
 
 def iqm_curve(returns: np.ndarray, resamples: int = 500, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(seed, evaluation) returns to the IQM at each evaluation and both ends of its interval: of the seeds that have
-    a return there, and NaN where none has.
+    """Return the IQM of (seed, evaluation) returns at each evaluation, and both ends of its interval: of the seeds
+    that have a return there, and NaN where none has.
 
-    What a resample keeps of sorted scores depends on their number alone. So one draw of ranks serves all evaluations
-    with the same number of seeds, and each resample is a weighted sum of sorted scores.
+    Which ranks a resample keeps depends on the number of scores alone. So one draw of ranks serves all evaluations with
+    the same number of seeds, and each resample is a weighted sum of sorted scores.
     """
     ascending = np.sort(returns, axis=0)  # NaNs last
     counts = (~np.isnan(returns)).sum(0)
@@ -84,38 +90,30 @@ def iqm_curve(returns: np.ndarray, resamples: int = 500, seed: int = 0) -> tuple
 
 
 def probability_of_improvement(
-    x: Sequence[np.ndarray],
-    y: Sequence[np.ndarray],
-    resamples: int = 2000,
-    seed: int = 0,
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], resamples: int = 2000, seed: int = 0
 ) -> Interval:
-    """How likely a seed of x beats one of y, a tie counting half, averaged over tasks. One (seed,) array per task."""
-    ours, theirs = _known(x), _known(y)
-    if ours is None or theirs is None:
+    """Return how likely a seed of x beats one of y, a tie counting half, averaged over tasks. Each has one (seed,)
+    array per task."""
+    x_tasks, y_tasks = _without_nan(x), _without_nan(y)
+    if x_tasks is None or y_tasks is None:
         return UNKNOWN
     rng = np.random.default_rng(seed)
-    values, found = [], []
-    for own, other in zip(ours, theirs, strict=True):
-        wins = (own[:, None] > other) + (own[:, None] == other) / 2
+    values, resampled = [], []
+    for one, other in zip(x_tasks, y_tasks, strict=True):
+        wins = (one[:, None] > other) + (one[:, None] == other) / 2
         values.append(wins.mean())
-        found.append(((_shares(rng, len(own), resamples) @ wins) * _shares(rng, len(other), resamples)).sum(1))
-    return _interval(float(np.mean(values)), np.mean(found, axis=0))
+        resampled.append(((_shares(rng, len(one), resamples) @ wins) * _shares(rng, len(other), resamples)).sum(1))
+    return _interval(float(np.mean(values)), np.mean(resampled, axis=0))
 
 
-def _known(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """Without NaNs; nothing where a task has no other scores, or there is no task."""
-    tasks = [task[~np.isnan(task)] for task in (np.asarray(own, float) for own in scores)]
+def _without_nan(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    """Drop NaNs; None where a task has no other scores, or there is no task."""
+    tasks = [task[~np.isnan(task)] for task in (np.asarray(task, float) for task in scores)]
     return tasks if tasks and all(task.size for task in tasks) else None
 
 
-def _resampled(tasks: Sequence[np.ndarray], resamples: int, seed: int) -> list[np.ndarray]:
-    """(resample, seed) per task."""
-    rng = np.random.default_rng(seed)
-    return [task[rng.integers(len(task), size=(resamples, len(task)))] for task in tasks]
-
-
 def _shares(rng: np.random.Generator, count: int, resamples: int) -> np.ndarray:
-    """(resample, entry): how much of a resample of `count` entries is each of them."""
+    """Return (resample, entry): which share of a resample of `count` entries is each of them."""
     drawn = rng.integers(count, size=(resamples, count)) + count * np.arange(resamples)[:, None]
     return np.bincount(drawn.ravel(), minlength=resamples * count).reshape(resamples, count) / count
 
@@ -126,10 +124,10 @@ def _middle(count: int) -> slice:
 
 
 def _iqm(scores: np.ndarray) -> np.ndarray:
-    """Over the last axis."""
+    """Return the IQM over the last axis."""
     return np.asarray(np.sort(scores, axis=-1)[..., _middle(scores.shape[-1])].mean(-1))
 
 
-def _interval(value: float, found: np.ndarray) -> Interval:
-    low, high = np.quantile(found, ENDS)
+def _interval(value: float, resampled: np.ndarray) -> Interval:
+    low, high = np.quantile(resampled, ENDS)
     return Interval(value, float(low), float(high))

@@ -1,8 +1,7 @@
-"""How a run shows itself: a live display on a terminal, plain lines elsewhere."""
+"""The progress of a run: a live display on a terminal, plain lines elsewhere."""
 
 import sys
 import time
-from types import TracebackType
 
 import numpy as np
 from rich.console import Console, Group
@@ -13,14 +12,7 @@ from rich.text import Text
 
 from ..engine.evaluate import HEADLINE, Episode
 
-SHOWN_METRICS = (
-    "critic_loss",
-    "q",
-    "discriminator_accuracy",
-    "diversity_bound",
-    "clipped_share",
-    "action_spread",
-)
+SHOWN_METRICS = ("critic_loss", "q", "discriminator_accuracy", "diversity_bound", "clipped_share", "action_spread")
 
 
 def headline_mean(episodes: list[Episode]) -> float:
@@ -34,9 +26,8 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """`lanes` are the names of the lanes, in their order."""
-
     def __init__(self, steps: int, lanes: list[str], show: bool, start: int = 0):
+        """`lanes` are the names of the lanes, `start` is the step from which a run goes on."""
         self.steps, self.lanes, self.show = steps, lanes, show
         self.step = start
         self.scores: dict[str, float] = {}
@@ -50,9 +41,7 @@ class Progress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._live:
             self._live.stop()
 
@@ -60,18 +49,19 @@ class Progress:
         self.step = step
 
     def trained(self, metrics: dict[str, np.ndarray]) -> None:
-        """Over the lanes that are left."""
+        """Take the metrics of the lanes that are not in quarantine."""
         self.metrics = {name: float(metrics[name].mean()) for name in SHOWN_METRICS if name in metrics}
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
-        """Episodes of each lane; none of one that no longer counts."""
-        self.scores = {name: headline_mean(own) for name, own in zip(self.lanes, episodes, strict=True) if own}
+        """Take the episodes of each lane; a lane in quarantine has none."""
+        self.scores = {name: headline_mean(rows) for name, rows in zip(self.lanes, episodes, strict=True) if rows}
         if self.show and not self._live:
             rate, left = self._speed()
             scores = "  ".join(f"{lane}: {score:.1f}" for lane, score in self.scores.items())
             print(f"step {step}/{self.steps}  {rate:.0f} steps/s  {left} left  {scores}", flush=True)
 
     def _speed(self) -> tuple[float, str]:
+        """Return steps per second and the time left."""
         now = time.monotonic()
         self._marks = [m for m in self._marks if now - m[0] < 30][-200:] or self._marks[-1:]
         then, step = self._marks[0]

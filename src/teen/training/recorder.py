@@ -1,50 +1,79 @@
-"""Where a run's reports go: logs, display and checkpoints."""
+"""Subscribers of the engine: what it reports goes to the run folders, the display, the curves and the checkpoints."""
 
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..config import job as config
 from ..config.job import Job
-from ..disk import diagnostics
-from ..disk import folder as rundir
-from ..disk.checkpoint import Checkpoints
-from ..disk.diagnostics import Tables
+from ..config.toml import versions
+from ..disk import logs
+from ..disk.checkpoint import CheckpointWriter
+from ..disk.folder import RunFolder
 from ..engine.evaluate import Episode
+from ..engine.log import Log
 from ..errors import printable
-from ..snapshot import Blocks, Record, joined
+from ..report.runs import evaluations_of
+from ..snapshot import Blocks, Snapshot, joined
+from ..spec import Tables
 from .progress import Progress
 
+REPLOT_SECONDS = 60
 
-class Recorder:
-    """Sends what the engine reports to the right variant's folder, and to the display."""
 
-    def __init__(self, job: Job, folders: list[rundir.RunDir], progress: Progress):
-        self.seeds, self.folders, self.progress = list(job.run.seeds), folders, progress
-        self.last: list[list[Episode]] = [[] for _ in folders]
-        self.missing: set[int] = set()  # lanes that no longer count
+class CurvePlotter:
+    """Plots a variant's learning curve, again from time to time as evaluations come in."""
+
+    def __init__(self, folder: RunFolder):
+        self.folder = folder
+        self.episodes: list[Episode] = []
+        self._plotted = time.monotonic()
+
+    def evaluated(self, episodes: list[Episode]) -> None:
+        self.episodes += episodes
+        if time.monotonic() - self._plotted > REPLOT_SECONDS:
+            self.plot()
+
+    def plot(self) -> None:
+        from ..report.curve import plot  # imports matplotlib, which takes a second
+
+        evaluations = evaluations_of((e.seed, e.step, e.policy, e.score) for e in self.episodes)
+        settings = self.folder.settings
+        plot(evaluations, self.folder.path / "curve.png", f"{settings.algo} on {settings.env}")
+        self._plotted = time.monotonic()
+
+
+class Recorder(Log):
+    """Sends the engine's reports to the folder of the right variant, and to the display."""
+
+    def __init__(self, job: Job, folders: list[RunFolder], progress: Progress):
+        self.seeds, self.folders, self.progress = list(job.settings.seeds), folders, progress
+        self.curves = [CurvePlotter(folder) for folder in folders]
+        self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
+        self.missing: set[int] = set()  # lanes in quarantine
 
     def stepped(self, step: int) -> None:
         self.progress.stepped(step)
 
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
-        for i, folder in enumerate(self.folders):
-            own = [(self._seed(lane), {name: float(m[lane]) for name, m in metrics.items()}) for lane in self._own(i)]
-            folder.log_training(step, own)
-        left = [lane for lane in range(self.lanes) if lane not in self.missing]
-        self.progress.trained({name: m[left] for name, m in metrics.items()})
+        for variant, folder in enumerate(self.folders):
+            lanes = self._lanes(variant)
+            folder.log_training(step, [(self._seed(i), {n: float(m[i]) for n, m in metrics.items()}) for i in lanes])
+        lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant)]
+        self.progress.trained({name: values[lanes] for name, values in metrics.items()})
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
-        for i, folder in enumerate(self.folders):
-            self.last[i] = [episode for lane in self._own(i) for episode in episodes[lane]]
-            folder.log_evaluation(self.last[i])
+        for variant, folder in enumerate(self.folders):
+            self.last[variant] = [episode for lane in self._lanes(variant) for episode in episodes[lane]]
+            folder.log_evaluation(self.last[variant])
+            self.curves[variant].evaluated(self.last[variant])
         self.progress.evaluated(step, episodes)
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None:
-        for i, folder in enumerate(self.folders):
-            diagnostics.write(folder.path, step, [(self._seed(lane), lanes[lane]) for lane in self._own(i)])
+        for variant, folder in enumerate(self.folders):
+            logs.write_diagnosis(folder.path, step, [(self._seed(i), lanes[i]) for i in self._lanes(variant)])
 
     def quarantined(self, lane: int, step: int, quantity: str) -> None:
         self.missing.add(lane)
@@ -52,28 +81,28 @@ class Recorder:
         folder.log_quarantine(seed, step, quantity)
         notice(f"by step {step} {quantity} of seed {seed} is not finite: it no longer counts ({folder.path})")
 
-    def begun_again(self, lines: list[str]) -> None:
-        for line in lines[:1]:
-            others = f", and {len(lines) - 1} more lanes" if len(lines) > 1 else ""
-            notice(f"{line}{others}")
+    def restarted(self, lines: list[str]) -> None:
+        if lines:
+            notice(lines[0] + (f", and {len(lines) - 1} more lanes" if len(lines) > 1 else ""))
 
-    def record(self) -> Record:
-        """Where each log ends."""
-        return Record({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
+    def plot_curves(self) -> None:
+        for curve in self.curves:
+            curve.plot()
 
-    def recall(self, record: Record, step: int) -> None:
-        logs = record.facts["logs"]
-        for folder, positions in zip(self.folders, logs, strict=True):
-            folder.go_on(dict(positions), step)
-        self.last = [folder.last_evaluation() for folder in self.folders]
-        self.missing = {int(lane) for lane in record.facts["missing"]}
+    def snapshot(self) -> Snapshot:
+        """Return where each log ends."""
+        return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
 
-    @property
-    def lanes(self) -> int:
-        return len(self.folders) * len(self.seeds)
+    def restore(self, snapshot: Snapshot, step: int) -> None:
+        self.missing = {int(lane) for lane in snapshot.facts["missing"]}
+        for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
+            folder.resume(dict(positions), step)
+        for variant, curve in enumerate(self.curves):
+            curve.episodes = self.folders[variant].episodes()
+            self.last[variant] = [e for e in curve.episodes if e.step == curve.episodes[-1].step]
 
-    def _own(self, variant: int) -> list[int]:
-        """The lanes of a variant that count. Lanes are ordered by variant, then seed."""
+    def _lanes(self, variant: int) -> list[int]:
+        """Return the lanes of a variant that are not in quarantine. Lanes are ordered by variant, then seed."""
         first = variant * len(self.seeds)
         return [lane for lane in range(first, first + len(self.seeds)) if lane not in self.missing]
 
@@ -85,18 +114,19 @@ def notice(line: str) -> None:
     print(f"notice: {printable(line)}", file=sys.stderr, flush=True)
 
 
-class Keeper:
-    """Writes checkpoints. One that cannot be written is no reason to stop: the one before is still there."""
+class CheckpointKeeper:
+    """Writes checkpoints. If one cannot be written, training continues: the one before is still there."""
 
-    def __init__(self, checkpoints: Checkpoints, recorder: Recorder, settings: dict[str, Any]):
-        self.checkpoints, self.recorder, self.settings = checkpoints, recorder, settings
-        self.failure = ""  # of the newest
+    def __init__(self, writer: CheckpointWriter, recorder: Recorder, settings: dict[str, Any]):
+        self.writer, self.recorder, self.settings = writer, recorder, settings
+        self.failure = ""  # why the newest could not be written
 
-    def __call__(self, step: int, record: Record, rows: Callable[[int, int], Blocks]) -> bool:
-        facts = Record({}, {"settings": self.settings, "versions": config.versions()})
+    def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> bool:
+        """Return whether the checkpoint was written."""
+        run = Snapshot({}, {"settings": self.settings, "versions": versions()})
         try:
-            whole = joined({"engine": record, "run": facts, "recorder": self.recorder.record()})
-            self.checkpoints.save(step, whole, rows)
+            whole = joined({"engine": snapshot, "run": run, "recorder": self.recorder.snapshot()})
+            self.writer.save(step, whole, rows)
             self.failure = ""
         except OSError as error:
             self.failure = f"the checkpoint of step {step} could not be written: {error.strerror}; {self.kept()}"
@@ -104,8 +134,9 @@ class Keeper:
         return not self.failure
 
     def kept(self) -> str:
-        newest = self.checkpoints.newest
+        """Say which checkpoint a run can go on from."""
+        newest = self.writer.newest
         if newest is None:
             return "there is no checkpoint yet"
-        go_on = f"teen train --resume {self.checkpoints.folder.parent}"
-        return f"the checkpoint of step {newest} is whole: {go_on} goes on from it"
+        command = f"teen train --resume {self.writer.folder.parent}"
+        return f"the checkpoint of step {newest} is whole: {command} goes on from it"

@@ -1,4 +1,4 @@
-"""Asking a run to stop."""
+"""Requests to stop a run."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class StopRequest:
-    """The first Ctrl-C or SIGTERM asks training to stop at the next step; after it they do what they always do."""
+    """The first Ctrl-C or SIGTERM asks training to stop; later ones end the process as usual."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -19,6 +19,7 @@ class StopRequest:
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
+    """Receive requests while the block runs. Outside the main thread there are none: Python has no handlers there."""
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request

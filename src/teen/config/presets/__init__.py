@@ -17,7 +17,7 @@ def available() -> list[str]:
 
 
 def applied(values: dict[str, Any]) -> dict[str, Any]:
-    """The given settings on top of those of the preset they name; the preset's name itself is used up."""
+    """Return the given settings on top of those of the preset that they name."""
     name = values.pop("preset", "")
     if not name:
         return values
@@ -26,7 +26,7 @@ def applied(values: dict[str, Any]) -> dict[str, Any]:
     preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
     env = preset.get("tasks", {}).get(values.get("env", ""), values.get("env", ""))
     suite = "dm_control" if names.is_suite(env) else "mujoco"
-    own = preset.get(values.get("algo", "teen"), {})
-    layers = [preset, preset.get(suite, {}), own, own.get(suite, {})]
+    algo = preset.get(values.get("algo", "teen"), {})
+    layers = [preset, preset.get(suite, {}), algo, algo.get(suite, {})]
     merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
     return {**merged, **values, **({"env": env} if env else {})}

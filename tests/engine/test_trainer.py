@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from teen.engine.learner import place_replay
+from teen.engine.trainer import place_replay
 from teen.errors import UserError
 
 

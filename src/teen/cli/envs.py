@@ -1,0 +1,28 @@
+"""`teen envs`: list the tasks that can be trained on here."""
+
+import sys
+
+from rich.table import Table
+
+from ..envs import catalogue
+from ..errors import UserError
+from .parser import Parser
+from .tables import show
+
+
+def command(arguments: list[str]) -> int:
+    parser = Parser(prog="teen envs", description="List the tasks that can be trained on here.")
+    parser.add_argument("filter", nargs="?", default="", help="show only names that contain this")
+    flags = parser.parse_args(arguments)
+    tasks = catalogue.tasks(flags.filter)
+    if not tasks:
+        raise UserError(f"no task here has {flags.filter!r} in its name")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("task", "obs", "action", "backends", "paper"):
+        table.add_column(column, justify="right" if column in ("obs", "action") else "left", no_wrap=True)
+    for task in tasks:
+        table.add_row(task.name, str(task.spec.obs), str(task.spec.action), ", ".join(task.backends), task.paper)
+    show(table)
+    for missing in catalogue.missing():
+        print(missing, file=sys.stderr)
+    return 0

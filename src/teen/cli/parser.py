@@ -1,0 +1,40 @@
+"""What the commands share: the argument parser, flags for settings, and exit codes after a signal."""
+
+import argparse
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+from ..errors import UserError
+from ..settings import Leaf
+
+SIGNALLED = 128  # plus the signal's number, as a shell reports it: 130 after Ctrl-C, 143 after SIGTERM
+
+
+class Parser(argparse.ArgumentParser):
+    """Raise UserError on bad arguments, and accept no abbreviated flags."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**{"allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):  # argparse takes -1,-2 for a flag
+            message += "; a list that begins with a minus is written --flag=-1,-2"
+        raise UserError(f"{message} (see {self.prog} --help)")
+
+
+def add_setting(group: Any, leaf: Leaf) -> None:
+    """Add a flag for a setting. A flag that is not given stays absent, so that a config file's value counts."""
+    source = f"; from {leaf.source}" if leaf.source else ""
+    default = ",".join(map(str, leaf.value)) + "," if isinstance(leaf.value, tuple) else leaf.value
+    text = f"{leaf.help} (default {'none' if default == '' else default}{source})".replace("%", "%%")
+    options: dict[str, Any] = {"dest": leaf.name, "help": text, "default": argparse.SUPPRESS}
+    if leaf.type is bool:
+        group.add_argument(leaf.flag, action=argparse.BooleanOptionalAction, **options)
+        return
+    kind = {int: "INT", float: "FLOAT[,FLOAT...]" if leaf.per_lane else "FLOAT"}.get(leaf.type, "TEXT")
+    if get_origin(leaf.type) is Literal:
+        kind = "{" + ",".join(get_args(leaf.type)) + "}"
+    group.add_argument(leaf.flag, type=_numbers if leaf.per_lane else str, metavar=kind, **options)
+
+
+def _numbers(text: str) -> str | list[str]:
+    return text.split(",") if "," in text else text

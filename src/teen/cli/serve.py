@@ -1,0 +1,20 @@
+"""`teen serve`: runs in a browser on this machine, live."""
+
+from pathlib import Path
+
+from ..report.serve import PORT, Server
+from .parser import Parser
+
+
+def command(arguments: list[str]) -> int:
+    parser = Parser(prog="teen serve", description="Runs in a browser on this machine, live.")
+    parser.add_argument("folder", type=Path, metavar="RUNS_DIR", help="a folder of run folders")
+    parser.add_argument("--port", type=int, default=PORT, help=f"of 127.0.0.1 (default {PORT}; 0: any free one)")
+    flags = parser.parse_args(arguments)
+    with Server(flags.folder, flags.port) as server:
+        print(f"{server.url} shows {flags.folder}; Ctrl-C ends it", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return 0

@@ -1,0 +1,23 @@
+"""Facts about settings that readers of run folders need, collected from the settings. Needs no JAX."""
+
+from functools import cache
+from typing import Any
+
+from ..settings import leaves
+from .run import RunSettings
+
+_LEAVES = list(leaves(RunSettings()))
+
+BOOKKEEPING = frozenset(leaf.name for leaf in _LEAVES if leaf.facts.bookkeeping)
+CHANGEABLE = tuple(leaf.name for leaf in _LEAVES if leaf.facts.changeable)
+SAME_SPEED = frozenset(leaf.name for leaf in _LEAVES if leaf.facts.same_speed)
+
+
+@cache
+def values_before() -> dict[str, Any]:
+    """Return the settings that older runs do not name, with the values that these runs had."""
+    from .. import algos  # brings JAX: only where such runs are read
+
+    configs = [algos.default_config(name) for name in algos.NAMES]
+    facts = {leaf.name: leaf.facts.before for config in configs for leaf in leaves(config)}
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,93 @@
+"""Print a comparison in the terminal."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.table import Table
+
+from . import statistics
+from .compare import ALL, Comparison, Row
+
+WINDOW = f"last {statistics.LAST // 1000}k"
+
+
+def print_tables(comparison: Comparison) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 100, markup=False, emoji=False, highlight=False)
+    for env, rows in _grouped(comparison.scores, "env").items():
+        console.print(_score_table(env, rows))
+    for env, rows in _grouped(comparison.improvement, "env").items():
+        console.print(_improvement_table(env, rows))
+    if comparison.normalised:
+        console.print(_normalised_table(comparison))
+
+
+def _grouped(rows: Sequence[Row], column: str) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[column], []).append(row)
+    return groups
+
+
+def _table(title: str, columns: Sequence[str], sections: Sequence[Sequence[Sequence[str]]]) -> Group:
+    """Make a table with text in the first column and numbers in the others. The title stands above it, not in it: it
+    may be wider than the columns."""
+    table = Table()
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left")
+    for section in sections:
+        for cells in section:
+            table.add_row(*cells)
+        table.add_section()
+    return Group(title, table)
+
+
+def _score_table(env: str, rows: Sequence[Row]) -> Group:
+    """Make a table with two lines for each row, one for each kind of score."""
+
+    def cells(row: Row, name: str, kind: str, prefix: str) -> list[str]:
+        mean, std = row[f"{kind}_mean"], row[f"{kind}_std"]
+        iqm, low, high = (row[f"{prefix}{column}"] for column in ("iqm", "iqm_low", "iqm_high"))
+        spread = f"{mean:.1f} ± {'–' if std is None else f'{std:.1f}'}"
+        return [name, spread, f"{iqm:.1f} [{low:.1f}, {high:.1f}]"]
+
+    def lines(row: Row) -> list[list[str]]:
+        seeds = f"{row['seeds']} of {row['seeds'] + row['missing']}" if row["missing"] else str(row["seeds"])
+        return [
+            [row["label"], f"{row['step']:,}", seeds, *cells(row, WINDOW, "last", "")],
+            ["", "", "", *cells(row, "best so far", "best", "best_")],
+        ]
+
+    columns = ("label", "step", "seeds", "score", "mean ± std", "IQM [95 %]")
+    groups = _grouped(rows, "step").values()
+    return _table(env, columns, [[line for row in group for line in lines(row)] for group in groups])
+
+
+def _improvement_table(env: str, rows: Sequence[Row]) -> Group:
+    """Make a matrix at one step alone, where most labels can be compared."""
+    step, shown = max(_grouped(rows, "step").items(), key=lambda item: (len(item[1]), item[0]))
+    pairs = {(row["label"], row["over"]): row for row in shown}
+    labels = list(dict.fromkeys(label for label, _ in pairs))
+
+    def cell(label: str, over: str) -> str:
+        row = pairs.get((label, over))
+        if row is None:
+            return ""
+        size = f" ({row['environments']})" if env == ALL else ""
+        last = f"{row['probability']:.2f}{size} {row['low']:.2f}–{row['high']:.2f}"
+        return f"{last}\n{row['best_probability']:.2f} {row['best_low']:.2f}–{row['best_high']:.2f}"
+
+    where = "all environments that two labels share (how many)" if env == ALL else env
+    title = f"{where} at step {step:,}: P(row beats column), 95 % interval; {WINDOW}, then best so far"
+    return _table(title, ["", *labels], [[[label, *(cell(label, over) for over in labels)] for label in labels]])
+
+
+def _normalised_table(comparison: Comparison) -> Group:
+    def cells(row: Row) -> list[str]:
+        interval = f"{row['iqm']:.3f} [{row['iqm_low']:.3f}, {row['iqm_high']:.3f}]"
+        return [row["label"], f"{row['step']:,}", str(row["environments"]), f"{row['mean']:.3f}", interval]
+
+    sections = [[cells(row) for row in group] for group in _grouped(comparison.normalised, "step").values()]
+    title = f"several environments together: last means divided by the mean of {comparison.reference} on each"
+    return _table(title, ("label", "step", "environments", "mean", "IQM [95 %]"), sections)

@@ -1,0 +1,166 @@
+"""Planned runs are trained: each once, those that were cut go on, and one that fails does not stop the others."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+from teen.disk.lock import locked
+from teen.errors import EnvironmentFault, UserError
+from teen.paper import runs
+from teen.paper.needs import Entry
+from teen.paper.reproduce import train_and_render
+from teen.paper.runs import planned_runs
+from teen.paper.scale import Scale
+from teen.paper.store import Store
+from teen.training import run as training
+from teen.training.recorder import Recorder
+
+from ..training.survival import stopped_by
+from .synthetic import TOY, needs, write
+
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Training that takes no time and is counted: the jobs that were run, and the folders that went on."""
+    calls = {"run": [], "resume": []}
+    by_folder = {}
+
+    def run(job, out, show=True):
+        calls["run"].append(job)
+        write(by_folder[out], 1.0)
+        return training.Outcome([], [], [], job.settings.plan.steps, None)
+
+    def resume(path, show=True, **changes):
+        calls["resume"].append((path, changes))
+        return training.Outcome([], [], [], changes["steps"], None)
+
+    def remember(needed, out):
+        plan = planned_runs(needed, out)
+        by_folder.update({p.folder: p for p in plan})
+        return plan
+
+    monkeypatch.setattr(runs, "planned_runs", remember)
+    monkeypatch.setattr(training, "train_job", run)
+    monkeypatch.setattr(training, "resume", resume)
+    return calls
+
+
+def test_variants_share_a_program_and_are_trained_once(tmp_path, counted):
+    one_task = [need for need in needs("ablation-alpha") if need.env == "Ant-v4"]
+    assert runs.train(one_task, tmp_path) == (None, [])
+    assert [[v.config.alpha for v in job.variants] for job in counted["run"]] == [[0, 0.2, 0.5, 1]]
+    assert runs.train(one_task, tmp_path) == (None, [])
+    assert len(counted["run"]) == 1
+    assert counted["resume"] == []
+
+
+def test_each_size_of_the_ensemble_is_a_program(tmp_path, counted):
+    one_task = [need for need in needs("ablation-n") if need.env == "Ant-v4"]
+    runs.train(one_task, tmp_path)
+    assert [job.variants[0].config.n for job in counted["run"]] == [2, 5, 10, 20]
+    assert {tuple(v.config.alpha for v in job.variants) for job in counted["run"]} == {(0.2, 0)}
+
+
+def test_a_cut_run_is_resumed(tmp_path, counted):
+    (planned, *others) = planned_runs(needs("table1"), tmp_path)
+    write(planned, 1.0, until=300_000, checkpoint=275_000)
+    runs.train(needs("table1"), tmp_path)
+    assert counted["resume"] == [(planned.folder, {"steps": MILLION})]
+    assert len(counted["run"]) == len(others)
+
+
+def test_a_run_that_was_cut_before_its_first_checkpoint_begins_again(tmp_path, counted, capsys):
+    (planned, *_) = planned_runs([TOY], tmp_path)
+    write(planned, 7.0, until=30)
+    runs.train([TOY], tmp_path)
+    assert len(counted["run"]) == 1
+    kept = tmp_path / "set-aside" / f"{planned.folder.name}-1"
+    assert "8.0" in (kept / "eval.csv").read_text()
+    assert str(kept) in capsys.readouterr().out
+    assert [p.state for p in planned_runs([TOY], tmp_path)] == ["done"]
+
+
+def test_a_run_with_settings_of_before_makes_room(tmp_path, counted, capsys):
+    """A preset has changed since: the new run's folder has the same name."""
+    (planned,) = planned_runs([TOY], tmp_path)
+    config = write(planned, 7.0) / "config.toml"
+    config.write_text(config.read_text().replace("lr = 0.0003", "lr = 0.001"))
+    assert [p.state for p in planned_runs([TOY], tmp_path)] == ["missing"]
+    assert runs.train([TOY], tmp_path) == (None, [])
+    assert len(counted["run"]) == 1
+    kept = tmp_path / "set-aside" / f"{planned.folder.name}-1"
+    assert "lr = 0.001" in (kept / "config.toml").read_text()
+    assert f"is no run with these settings: it is now in {kept}" in capsys.readouterr().out
+    assert [p.state for p in planned_runs([TOY], tmp_path)] == ["done"]
+
+
+def test_a_run_that_another_process_begins_again_is_not_taken_away(tmp_path, counted, monkeypatch):
+    (planned,) = planned_runs([TOY], tmp_path)
+    write(planned, 7.0, until=30)
+    seen = runs.planned_runs([TOY], tmp_path)
+    monkeypatch.setattr(runs, "planned_runs", lambda *_: seen)
+    with locked(planned.folder):
+        assert runs.train([TOY], tmp_path) == (None, [])
+    assert counted["run"] == []
+    assert (planned.folder / "eval.csv").exists()
+
+
+def test_a_program_that_fails_does_not_keep_others_from_training(tmp_path, counted, monkeypatch, capsys):
+    working = training.train_job
+
+    def run(job, out, show=True):
+        if job.settings.algo == "sac":
+            raise EnvironmentFault("the ant fell over")
+        return working(job, out, show)
+
+    monkeypatch.setattr(training, "train_job", run)
+    _, failures = runs.train([need for need in needs("table1") if need.env == "Ant-v4"], tmp_path)
+    assert [job.settings.algo for job in counted["run"]] == ["teen", "td3", "rnd", "sunrise"]
+    assert [(f.planned.program.algo, str(f.error)) for f in failures] == [("sac", "the ant fell over")]
+    assert "the ant fell over" in capsys.readouterr().err
+
+
+def test_a_program_that_another_process_has_just_taken_is_no_failure(tmp_path, counted, monkeypatch, capsys):
+    """It takes it while this one prepares the same program."""
+    working = training.train_job
+
+    def run(job, out, show=True):
+        if job.settings.algo != "sac":
+            return working(job, out, show)
+        with locked(out), locked(out):
+            pytest.fail("two processes train in one folder")
+
+    monkeypatch.setattr(training, "train_job", run)
+    _, failures = runs.train([need for need in needs("table1") if need.env == "Ant-v4"], tmp_path)
+    assert [job.settings.algo for job in counted["run"]] == ["teen", "td3", "rnd", "sunrise"]
+    assert not failures
+    assert f"in use by process {os.getpid()}" in capsys.readouterr().out
+
+
+def test_a_run_really_stopped_goes_on_to_the_same_end(tmp_path, capsys):
+    """300 steps with a checkpoint every 100; the signal comes in the middle."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert runs.train([TOY], whole) == (None, [])
+    with stopped_by(signal.SIGTERM, Recorder, "stepped", 12):
+        assert runs.train([TOY], cut) == (signal.SIGTERM, [])
+    (planned,) = planned_runs([TOY], cut)
+    assert (planned.state, planned.resumable) == ("cut", True)
+    assert 0 < planned.reached < 300
+    entry = Entry("TD3", TOY)
+    assert Store(cut).trained(entry).lacking == "seeds 0-1 after step 0"
+    assert runs.train([TOY], cut) == (None, [])
+    assert [p.state for p in planned_runs([TOY], cut)] == ["done"]
+    ends = [(out / "runs" / planned.folder.name / "eval.csv").read_text() for out in (whole, cut)]
+    assert ends[0] == ends[1]
+    assert Store(cut).trained(entry).lacking == ""
+
+
+def test_what_is_not_installed_is_said_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    with pytest.raises(UserError, match="t-SNE needs scikit-learn"):
+        train_and_render(["region"], Scale(smoke=True), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
