@@ -1,4 +1,4 @@
-"""What README and docs/evidence.md say of our runs is what the logs say, worked out here from the logs alone."""
+"""README and docs/evidence.md say of our runs what the logs say: worked out here from the logs with NumPy alone."""
 
 import csv
 import gzip
@@ -22,35 +22,38 @@ MILLION = {
 
 
 def evaluations(run, every=1):
-    """By seed: steps, and the mean return of the evaluation at each."""
+    """Return (steps, mean return of the evaluation at each) of every seed."""
     episodes = defaultdict(lambda: defaultdict(list))
     with gzip.open(ROOT / "results" / run / "eval.csv.gz", "rt") as file:
         for row in csv.DictReader(file):
             if row["policy"] == "mean" and int(row["step"]) % every == 0:
                 episodes[row["seed"]][int(row["step"])].append(float(row["return"]))
-    return [(np.array(list(own)), np.array([np.mean(v) for v in own.values()])) for own in episodes.values()]
+    return [
+        (np.array(list(returns)), np.array([np.mean(r) for r in returns.values()])) for returns in episodes.values()
+    ]
 
 
-def words(scores):
-    return f"{np.mean(scores):.0f} ± {np.std(scores):.0f}"
+def spread(values, digits=0):
+    """Return the text of mean ± sample standard deviation, which divides by n − 1."""
+    return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 def last(seeds, step):
-    return words([means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds])
+    return spread([means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds])
 
 
 def best(seeds, step):
-    return words([means[steps <= step].max() for steps, means in seeds])
+    return spread([means[steps <= step].max() for steps, means in seeds])
 
 
 def cells(page, first):
-    """Of the one line whose first cell is this."""
+    """Return the other cells of the one table line whose first cell is this."""
     (line,) = re.findall(rf"^\| {re.escape(first)} \|(.*)\|$", page, re.MULTILINE)
     return [cell.strip() for cell in line.split("|")]
 
 
 def point(seeds, step):
-    return words([means[steps == step].item() for steps, means in seeds])
+    return spread([means[steps == step].item() for steps, means in seeds])
 
 
 @pytest.mark.parametrize("algo", ["TD3", "SAC"])
@@ -63,8 +66,8 @@ def test_beside_other_implementations_at_300k(algo, task):
 
 
 def test_normalised_observations():
-    found = last(evaluations("reference-300k/td3-HalfCheetah-v4-normalised"), 300_000)
-    assert f"with `--normalise-obs` ours has\n  {found} by the last 50k" in PAGE
+    score = last(evaluations("reference-300k/td3-HalfCheetah-v4-normalised"), 300_000)
+    assert f"with `--normalise-obs` ours has {score} by the last 50k" in " ".join(PAGE.split())
 
 
 @pytest.mark.parametrize("label", MILLION)
@@ -118,6 +121,5 @@ def test_diagnostics_at_one_million_steps():
                 if row["step"] == "1000000":
                     values[row["quantity"], label].append(float(row["value"]))
     for quantity, (first, digits) in rows.items():
-        own = [values[quantity, label] for label in columns]
-        text = [f"{np.mean(v):.{digits}f} ± {np.std(v):.{digits}f}".replace("-", "−") if v else "" for v in own]
-        assert cells(PAGE, first) == text
+        by_seed = [values[quantity, label] for label in columns]
+        assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
