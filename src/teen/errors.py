@@ -1,6 +1,7 @@
 """What goes wrong outside the code: a user's mistake, or an environment's."""
 
 import re
+import sys
 from pathlib import Path
 
 
@@ -43,3 +44,8 @@ def printable(text: str) -> str:
 def one_line(error: Exception) -> str:
     """Return an error's message without colours and line breaks."""
     return " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).replace("`", "").split())
+
+
+def notice(line: str) -> None:
+    """Tell the user something that is no error."""
+    print(f"notice: {printable(line)}", file=sys.stderr, flush=True)

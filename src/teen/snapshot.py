@@ -18,13 +18,11 @@ SNAPSHOT_ERRORS = (ValueError, KeyError, IndexError, TypeError, AttributeError, 
 
 @contextmanager
 def fitting(what: str) -> Iterator[None]:
-    """Turn such an error into one that names the snapshot."""
+    """Turn an error of restoring a snapshot into a UserError that names it."""
     try:
         yield
-    except UserError:
-        raise
     except SNAPSHOT_ERRORS as error:
-        raise UserError(f"{what} does not fit this run: {error}") from error
+        raise UserError(f"{what} does not fit: {error}") from error
 
 
 class Snapshot(NamedTuple):

@@ -1,4 +1,4 @@
-"""The nouns that every other module speaks.
+"""Types that all rooms share: what an environment, a batch and an algorithm are.
 
 Shapes in this project name their axes in one order: (lane, member, batch, feature). The functions of an
 :class:`Algorithm` are written for one lane; the engine adds the lane axis with ``vmap``.
@@ -69,16 +69,11 @@ class Insight(NamedTuple):
     A member is a number below `size`, which single policies ignore. The noise is that of `draw_act`.
     """
 
-    explore: Callable[[Any, Any, Array, Array, PyTree], Array]  # cfg, weights, member, obs, noise -> exploring action
-    follow: Callable[
-        [Any, Any, Array, Array, PyTree], tuple[Array, Array]
-    ]  # the same -> action, bonus such as −τ log π
-    reward: Callable[
-        [Any, Any, Array, Array], Array
-    ]  # cfg, weights, (batch,), (batch, obs) next -> (batch,) learnt from
-    recognise: Callable[[Any, Any, Array, Array], Array] | None = (
-        None  # cfg, weights, obs, action -> (batch, member) log q
-    )
+    # cfg, weights, member, obs, noise -> the exploring action; and the action that Q is about, with its bonus
+    explore: Callable[[Any, Any, Array, Array, PyTree], Array]
+    follow: Callable[[Any, Any, Array, Array, PyTree], tuple[Array, Array]]
+    reward: Callable[[Any, Any, Array, Array], Array]  # cfg, weights, reward, next obs -> the reward learnt from
+    recognise: Callable[[Any, Any, Array, Array], Array] | None = None  # cfg, weights, obs, action -> log q(z | s, a)
 
 
 class Algorithm(NamedTuple, Generic[C, S, N, W]):

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+from teen import algos
 from teen.config import facts
+from teen.config.run import RunSettings
+from teen.settings import leaves
 
 
 def test_what_does_not_change_what_is_learnt():
@@ -28,3 +31,8 @@ def test_they_are_known_without_jax():
     """A report reads hundreds of runs, and JAX takes a second to import."""
     command = "import sys; from teen.config import facts; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", command]).returncode == 0
+
+
+def test_the_help_of_algo_names_all_algorithms():
+    (help_text,) = [leaf.help for leaf in leaves(RunSettings()) if leaf.name == "algo"]
+    assert help_text.startswith(", ".join(algos.NAMES))

@@ -86,7 +86,7 @@ def test_a_damaged_checkpoint_is_skipped(run):
         teen.load(run)
 
 
-def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run):
+def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run, capsys):
     for step in (40, 60):
         manifest = checkpoint_file(run, step, "manifest.json")
         content = {**json.loads(manifest.read_text())["content"], "format": 1}
@@ -94,6 +94,9 @@ def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run):
         manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}))
     aged(run, 30)
     assert teen.load(run).step == 30
+    notice = capsys.readouterr().err
+    assert "has format 1" in notice
+    assert "the agent saved at step 30 is taken" in notice
     assert cli.main(["eval", str(run), "--episodes", "1"]) == 0
     shutil.rmtree(run / "agent")
     with pytest.raises(UserError, match=r"has format 1, which teen 0\.1\.0 writes .* reads format 2"):

@@ -8,6 +8,7 @@ import pytest
 from teen.config.job import resolve
 from teen.disk import logs
 from teen.disk.folder import RunFolder
+from teen.engine import evaluate
 from teen.engine.evaluate import Episode
 from teen.errors import UserError
 from teen.report import runs
@@ -283,3 +284,8 @@ def test_a_setting_that_an_older_run_lacks_is_no_difference():
     old, new, other = named(n=10), named(n=10, critic_norm="none"), named(n=10, critic_norm="layer")
     assert runs.labels([old, new]) == ["teen", "teen"]
     assert runs.labels([old, new, other]) == ["teen", "teen critic_norm=none", "teen critic_norm=layer"]
+
+
+def test_the_headline_policy_has_one_name():
+    """It is written twice, because what reads logs does not import JAX."""
+    assert runs.HEADLINE == evaluate.HEADLINE

@@ -63,7 +63,8 @@ class Stack(NamedTuple):
         weight: Array | float = 1.0,
         each: tuple[Array, ...] = (),
     ) -> tuple[PyTree, Metrics]:
-        """Move every actor up its objective, which `objective` makes of a member's state and its part of `each`."""
+        """Move every actor up its objective, which `objective` makes of a member's state and its rows of `each`, arrays
+        (member, ...)."""
 
         def improve_one(member: PyTree, noise: PyTree, weight: Array | float, *part: Array) -> tuple[PyTree, Metrics]:
             return self.learner.improve(self.cfg, member, obs, objective(member, *part), noise, weight)

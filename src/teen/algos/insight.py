@@ -6,12 +6,15 @@ from typing import Any
 from jax import Array
 
 from ..errors import UserError
+from ..settings import flat
 from ..spec import AnyAlgorithm, Insight, PyTree
 
 
 def insight_of(algo: AnyAlgorithm, cfg: Any) -> Insight:
     if algo.insight is None:
         raise UserError("this algorithm has no diagnostics: give its Algorithm an `insight` (docs/extending.md)")
+    if "gamma" not in flat(cfg):
+        raise UserError("this algorithm has no diagnostics: its Config has no setting `gamma` (docs/extending.md)")
     return algo.insight(cfg)
 
 

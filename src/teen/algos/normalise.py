@@ -1,6 +1,6 @@
 """Observation normalisation around any algorithm.
 
-The statistics are part of the state and of the agent, so that they are saved with it. They run over the sampled
+The statistics are part of the state and of the weights, so that they are saved with them. They run over the sampled
 batches: what the networks see is what is measured.
 """
 

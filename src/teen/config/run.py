@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ..engine.plan import Plan
+from ..engine.plan import WATCHING, Plan
 from ..settings import Backend, Facts, setting
 
 
@@ -11,15 +11,13 @@ class RunSettings:
     algo: str = setting("teen", "teen, td3, sac, rnd, sunrise, redq, or a module of your own")
     env: str = setting("", "Gymnasium id, dm_control/domain-task, or package.module:Id of your own")
     backend: Backend = setting(
-        "auto", "who steps the environments; auto: EnvPool where it offers the task", facts=Facts(bookkeeping=True)
+        "auto", "who steps the environments; auto: EnvPool where it offers the task", facts=WATCHING
     )
-    seeds: tuple[int, ...] = setting(
-        (0,), "10: seeds 0-9; 3,5,8: these; 7,: just 7; 10-19: a range", facts=Facts(bookkeeping=True)
-    )
+    seeds: tuple[int, ...] = setting((0,), "10: seeds 0-9; 3,5,8: these; 7,: just 7; 10-19: a range", facts=WATCHING)
     action_repeat: int = setting(1, "environment steps for which an action is held", "TEEN App. B", low=1)
     reward_scale: float = setting(
         1.0, "factor on training rewards; evaluation shows the environment's own", "ours", Facts(same_speed=True)
     )
     normalise_obs: bool = setting(False, "shift and scale observations by running statistics", "ours")
-    diagnose_episodes: int = setting(10, "episodes of a diagnosis", "ours", Facts(bookkeeping=True), low=1, high=1_000)
+    diagnose_episodes: int = setting(10, "episodes of a diagnosis", "ours", WATCHING, low=1, high=1_000)
     plan: Plan = field(default_factory=Plan)

@@ -11,7 +11,7 @@ from jax import random, vmap
 
 from .. import envs
 from ..config.job import resolve
-from ..errors import UserError
+from ..errors import UserError, notice
 from ..settings import stacked
 from ..snapshot import filled, fitting
 from . import agent, checkpoint
@@ -35,9 +35,10 @@ def load(path: str | Path) -> Agent:
             newest = checkpoint.newest(checkpoints, rows=False)
             if newest.step > (saved or 0):
                 return _agent_of(newest, variant)
-        except UserError:
+        except UserError as error:
             if saved is None:
                 raise
+            notice(f"{error}; the agent saved at step {saved} is taken")
     return agent.read(folder / "agent")
 
 

@@ -84,7 +84,7 @@ class Evaluator:
 
     def snapshot(self) -> Snapshot:
         """Return what is due. What is under way will begin again, and give the same results."""
-        facts = [{**due._asdict(), "weights": None} for due in self._due]
+        facts = [{name: fact for name, fact in due._asdict().items() if name != "weights"} for due in self._due]
         weights = [on_host(due.weights.result()) for due in self._due]
         return joined({str(i): Snapshot(*part) for i, part in enumerate(zip(weights, facts, strict=True))})
 
@@ -145,7 +145,7 @@ class Evaluator:
 class _Thread(threading.Thread):
     def __init__(self, step: int, work: Callable[[], Evaluated]):
         super().__init__(daemon=True, name=f"evaluation at step {step}")
-        self.step, self._work = step, work
+        self._work = work
         self._evaluated: Evaluated | None = None
         self._error: BaseException | None = None
         self.start()

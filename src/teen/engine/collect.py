@@ -91,7 +91,7 @@ class Crew:
         self._noise = NoiseAhead(self.program, self._config, act_keys)
 
         self._memo, self._next_memo = self._begun(0), self._begun(1)
-        self._spent = np.zeros(len(lanes.seeds), bool)  # lanes whose weights of the next episode are used up
+        self._spent = np.zeros(len(lanes.seeds), bool)  # lanes that act with slot 1 already: an episode has ended
         self._ended = np.zeros(len(lanes.seeds), int)  # episodes that ended since weights were asked for
         self.silent = np.zeros(len(lanes.seeds), bool)  # lanes that no longer act
         self._requested: Future[Any] | None = None

@@ -89,10 +89,10 @@ def rollout(
 
 
 @cache
-def _programs(algo: AnyAlgorithm) -> tuple[Callable[..., Array], Callable[..., Array], Callable[..., PyTree]]:
+def _programs(algo: AnyAlgorithm) -> tuple[Callable[..., Array], Callable[..., Array] | None, Callable[..., PyTree]]:
     """Return the compiled policies over (lane, episode): headline, members, and what begins an episode."""
     headline = jax.jit(vmap(vmap(algo.policy, (None, None, 0, 0))))  # config, weights, memos, obs -> actions
-    members = jax.jit(vmap(algo.members)) if algo.members else headline
+    members = jax.jit(vmap(algo.members)) if algo.members else None
     begin = jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
     return headline, members, begin
 
@@ -130,17 +130,18 @@ def evaluate(
     def play(obs: np.ndarray) -> np.ndarray:
         return np.asarray(headline(config, weights, memos, obs))
 
-    def play_members(obs: np.ndarray) -> np.ndarray:
-        return np.asarray(each_member(config, weights, obs))
-
     scores, lengths = rollout(envs, play, seeds, starts, lanes, wanted)
     rows = [
         [Episode(seed, step, HEADLINE, e, float(s), int(n)) for e, (s, n) in enumerate(lane) if not math.isnan(s)]
         for seed, lane in zip(seeds, np.stack([scores, lengths], -1), strict=True)
     ]
-    if members and algo.size(config):
+    if members and each_member and algo.size(config):
         starts = episode_seeds(seeds, step, range(1, algo.size(config) + 1), 1)
         finite = [lane for lane, episodes_of in enumerate(rows) if episodes_of]
+
+        def play_members(obs: np.ndarray) -> np.ndarray:
+            return np.asarray(each_member(config, weights, obs))
+
         scores, lengths = rollout(envs, play_members, seeds, starts, finite, wanted)
         for lane_rows, seed, lane in zip(rows, seeds, np.stack([scores, lengths], -1), strict=True):
             lane_rows += [

@@ -54,7 +54,8 @@ class Loop:
     """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
 
     `seeds` has one entry per lane, the leaves of `config` are (lane,). `envs` has one copy per lane, in crews that take
-    turns. A run that is resumed from `start` gives what it would have given without a stop.
+    turns. `plan.replay` is resolved: `auto` counts as `device`. A run that is resumed from `start` gives what it would
+    have given without a stop.
     """
 
     def __init__(
@@ -153,7 +154,8 @@ class Loop:
         if self._metrics and (all_metrics or self._metrics[0] < self.step):  # a chunk later the learner has passed it
             step, metrics = self._metrics[0], arrays(self._metrics[1].result())
             self._metrics = None
-            self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
+            if metrics:  # an algorithm may have none
+                self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
             self.log.trained(step, metrics)
         for due, (episodes, diagnoses) in self.evaluator.finished(lambda: wait and not self.should_stop()):
             if episodes is not None:

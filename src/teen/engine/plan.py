@@ -1,4 +1,4 @@
-"""How long to train, and what happens when. These settings are the engine's; `config.run` adds what a run is of."""
+"""How long to train, and what happens when; `config.run` adds which algorithm and which task."""
 
 import math
 from dataclasses import dataclass

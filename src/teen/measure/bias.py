@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import UserError
 from ..settings import flat
 from ..spec import AnyAlgorithm, PyTree
 from .plays import following, mixing
@@ -49,8 +48,6 @@ def of(
     algo: AnyAlgorithm, cfg: Any, weights: PyTree, episodes: list[Trajectory], reward_scale: float = 1.0
 ) -> Bias | None:
     """Return the bias of one lane's critics on these episodes."""
-    if "gamma" not in flat(cfg):
-        raise UserError("the bias cannot be measured: this algorithm has no setting `gamma` (docs/extending.md)")
     gamma = float(flat(cfg)["gamma"])
     values, returns = [], []
     for t in episodes:

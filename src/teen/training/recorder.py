@@ -1,6 +1,5 @@
 """Subscribers of the engine: what it reports goes to the run folders, the display, the curves and the checkpoints."""
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from ..disk.checkpoint import CheckpointWriter
 from ..disk.folder import RunFolder
 from ..engine.evaluate import Episode
 from ..engine.log import Log
-from ..errors import printable
+from ..errors import notice
 from ..report.runs import evaluations_of
 from ..snapshot import Blocks, Snapshot, joined
 from ..spec import Tables
@@ -108,10 +107,6 @@ class Recorder(Log):
 
     def _seed(self, lane: int) -> int:
         return self.seeds[lane % len(self.seeds)]
-
-
-def notice(line: str) -> None:
-    print(f"notice: {printable(line)}", file=sys.stderr, flush=True)
 
 
 class CheckpointKeeper:

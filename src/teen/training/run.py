@@ -21,18 +21,19 @@ from ..disk.folder import RunFolder
 from ..disk.lock import locked
 from ..engine.background import Diagnoser
 from ..engine.evaluate import Episode, copies_needed
-from ..engine.loop import Loop, Start
+from ..engine.log import Log
+from ..engine.loop import Keep, Loop, Start
 from ..engine.plan import Plan
 from ..engine.program import TrainState
 from ..engine.replay import Layout
 from ..engine.trainer import place_replay
 from ..envs import Envs
-from ..errors import StorageFault, UserError
+from ..errors import StorageFault, UserError, notice
 from ..settings import replace
 from ..snapshot import fitting
 from ..spec import AnyAlgorithm, PyTree, Tables
 from .progress import Progress
-from .recorder import CheckpointKeeper, Recorder, notice
+from .recorder import CheckpointKeeper, Recorder
 from .stopping import stop_requests
 
 
@@ -152,12 +153,18 @@ class Prepared(NamedTuple):
         self.close()
         return Outcome([f.path for f in folders], agents, recorder.last, end.step, stop.signal)
 
-    def loop(self, log: Any, should_stop: Callable[[], bool], start: Start | None = None, keep: Any = None) -> Loop:
+    def loop(
+        self,
+        log: Log,
+        should_stop: Callable[[], bool],
+        start: Start | None = None,
+        keep: Keep = lambda step, snapshot, rows: True,
+    ) -> Loop:
         """Return the engine's loop over this job."""
-        job, options = self.job, {"keep": keep} if keep else {}
+        job = self.job
         return Loop(
             self.algo, self.plan, job.lane_seeds, job.lane_configs(), self.training, self.evaluation, log, should_stop,
-            job.settings.reward_scale, start, diagnoser=self.diagnoser, **options,
+            job.settings.reward_scale, start, keep, self.diagnoser,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -172,12 +179,11 @@ class Prepared(NamedTuple):
             return None
         oldest = max(0, saved.step - self.plan.capacity)
         if saved.segments and saved.segments[0].first > oldest:
-            raise UserError(
-                f"the checkpoint of step {saved.step} does not fit this run: it lacks rows from {oldest} on"
-            )
+            raise UserError(f"the checkpoint of step {saved.step} does not fit: it lacks rows from {oldest} on")
         with fitting(f"the checkpoint of step {saved.step}"):
-            recorder.restore(saved.snapshot.part("recorder"), saved.step)
-            return Start(saved.step, saved.snapshot.part("engine"), saved.rows())
+            engine, logs = (saved.snapshot.part(name) for name in ("engine", "recorder"))
+            recorder.restore(logs, saved.step)
+        return Start(saved.step, engine, saved.rows())
 
     def _agents(self, train: TrainState, step: int) -> list[Agent]:
         """Return the agent of each variant."""
@@ -210,11 +216,9 @@ def _diagnoser(job: Job) -> Diagnoser:
     copies = copies_needed(algo, config, len(job.lane_seeds), settings.diagnose_episodes)
     pool = envs.make(settings.env, copies, settings.backend, settings.action_repeat)
 
-    def measure(
-        configs: Any, weights: PyTree, envs: Envs, seeds: Sequence[int], step: int, **options: Any
-    ) -> list[Tables]:
+    def run(configs: Any, weights: PyTree, pool: Envs, seeds: Sequence[int], step: int, **options: Any) -> list[Tables]:
         scaled = {"reward_scale": settings.reward_scale, **options}
-        return diagnose(algo, configs, weights, envs, seeds, step, settings.diagnose_episodes, **scaled)
+        return diagnose(algo, configs, weights, pool, seeds, step, settings.diagnose_episodes, **scaled)
 
     frozen_normaliser(settings.env)  # here, not in the thread that diagnoses: it makes environments of its own
-    return Diagnoser(pool, measure)
+    return Diagnoser(pool, run)
