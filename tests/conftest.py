@@ -9,6 +9,8 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_opti
 import jax
 import pytest
 
+import tests.toys  # noqa: F401  so that runs in these environments can be loaded: a file may not name a module
+
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 

@@ -10,6 +10,7 @@ import pytest
 from jax import random
 
 from teen import algos
+from teen.config import modules
 from teen.settings import leaves
 from teen.spec import Batch, Clock, Spec
 
@@ -103,6 +104,7 @@ def test_the_example_of_extending_works(tmp_path, monkeypatch):
     (tmp_path / "my_package" / "my_algo.py").write_text(example)
     monkeypatch.syspath_prepend(tmp_path)
 
+    modules.import_named({"algo": "my_package.my_algo"})
     algo = algos.find("my_package.my_algo")
     assert metrics(algo) == metrics(algos.find("td3")) | {"critic_gap"}
     assert "caution" in {leaf.name for leaf in leaves(algo.Config()) if leaf.per_lane}

@@ -1,5 +1,8 @@
 """Small environments with known results. Their names are such as `tests.toys:PointMass-v0`."""
 
+import itertools
+import re
+import sys
 import time
 from typing import Any
 
@@ -106,7 +109,13 @@ class Faulty(PointMass):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         if seed is not None:
             self.odd = seed % 2 == 1
-        return super().reset(seed=seed)
+        obs, info = super().reset(seed=seed)
+        if self.odd and self.taken >= self.at:
+            if self.how == "nan-start":
+                obs = obs * np.nan
+            if self.how == "exits-at-reset":
+                sys.exit(0)
+        return obs, info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         obs, reward, *rest = super().step(action)
@@ -114,20 +123,85 @@ class Faulty(PointMass):
         if self.odd and self.taken >= self.at:
             if self.how == "raises":
                 raise RuntimeError("the robot\nfell over")
+            if self.how == "exits":
+                sys.exit(0)
             if self.how == "hangs":
                 time.sleep(3600)
             if self.how == "spins":
                 while True:
                     pass
+            if self.how == "matches":
+                re.match(r"(a+)+$", "a" * 40 + "b")  # for years, with Python's lock, but it heeds signals
+            if self.how == "locks":
+                all(itertools.repeat(True))  # for ever, with Python's lock
             if self.how == "nan-reward":
                 reward = float("nan")
+            if self.how == "huge-reward":
+                reward = -1e39  # infinite in float32
             if self.how == "nan-obs":
                 obs = obs * np.nan
+            if self.how == "huge-obs":
+                obs = np.full(1, 1e39)
             if self.how == "wrong-shape":
                 obs = np.zeros(3)
         return obs, reward, *rest
 
 
-FAULTS = ("raises", "hangs", "spins", "nan-reward", "nan-obs", "wrong-shape")
-for fault in FAULTS:
+FAULTS = (
+    *("raises", "exits", "exits-at-reset", "hangs", "spins", "matches"),
+    *("nan-reward", "huge-reward", "nan-obs", "huge-obs", "nan-start", "wrong-shape"),
+)
+for fault in (*FAULTS, "locks"):
     gymnasium.register(f"Faulty-{fault}-v0", Faulty, max_episode_steps=10, kwargs={"how": fault})
+    gymnasium.register(f"Faulty-{fault}-v1", Faulty, max_episode_steps=10, kwargs={"how": fault, "step": 0})
+
+
+class Odd(PointMass):
+    """Cannot be made or used, or not be closed, as its name says."""
+
+    def __init__(self, how: str):
+        self.how = how
+        if how == "raises":
+            raise RuntimeError("no\nlicence")
+        if how == "exits":
+            sys.exit(0)
+        if how == "panics":
+            raise BaseException("from another language")
+        if how == "no-observations":
+            self.observation_space = None
+        if how == "no-actions":
+            self.action_space = None
+        if how == "empty-observations":
+            self.observation_space = spaces.Box(-1, 1, (0,), np.float64)
+        if how == "empty-actions":
+            self.action_space = spaces.Box(-1, 1, (0,), np.float32)
+        if how == "endless-actions":
+            self.action_space = spaces.Box(-1.7e308, 1.7e308, (1,), np.float64)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "observation_space" and self.how == "raises-late":
+            raise OSError("the robot is not connected")
+        return super().__getattribute__(name)
+
+    def close(self) -> None:
+        if self.how == "closes-badly":
+            raise RuntimeError("closed already")
+        if self.how == "closes-with-exit":
+            sys.exit(0)
+
+
+UNUSABLE = {
+    "raises": "RuntimeError: no licence",
+    "exits": "SystemExit: 0",
+    "panics": "BaseException: from another language",
+    "no-observations": "no observation space",
+    "no-actions": "no action space",
+    "empty-observations": "empty observation space",
+    "empty-actions": "empty action space",
+    "endless-actions": "unbounded actions",
+    "raises-late": "OSError: the robot is not connected",
+}
+for odd in (*UNUSABLE, "closes-badly", "closes-with-exit"):
+    options = {"max_episode_steps": 40, "kwargs": {"how": odd}}
+    gymnasium.register(f"Odd-{odd}-v0", Odd, disable_env_checker=True, **options)  # type: ignore[arg-type]
+    gymnasium.register(f"Odd-{odd}-v1", Odd, **options)  # type: ignore[arg-type]

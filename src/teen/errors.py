@@ -41,7 +41,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """Return an error's message without colours and line breaks."""
     return " ".join(re.sub(r"\x1b\[\d+m", "", str(error)).replace("`", "").split())
 

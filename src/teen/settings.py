@@ -15,6 +15,10 @@ from .errors import UserError
 
 C = TypeVar("C")
 
+LARGEST = 3.4e38  # numbers become float32, in which greater ones are infinite
+LONGEST_TEXT = 200  # characters of a setting
+MOST_VARIANTS = 1_000  # each has a folder of its own; more are a typing error
+
 Backend = Literal["auto", "gymnasium", "envpool"]
 Precision = Literal["float32", "tf32", "bf16"]
 ReplayPlace = Literal["auto", "device", "host"]
@@ -132,18 +136,33 @@ def replace(config: C, values: dict[str, Any]) -> C:
     return dataclasses.replace(config, **changes)  # type: ignore[type-var]
 
 
+def shown(value: Any) -> str:
+    """Return a value as an error message can show it, whatever file it came from: at most a few words."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python does not write numbers of thousands of digits, nor endless lists
+        return "something too long to show"
+    return text if len(text) <= 60 else f"{text[:50]}…"
+
+
+def number_text(value: float) -> str:
+    """Return a short text of a number that is different for different numbers."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
 def checked(leaf: Leaf, value: Any) -> Any:
     """Return the value as the leaf's type, or raise a UserError that names the flag."""
     value = _typed(leaf, value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UserError(f"{leaf.flag} must be a finite number, not {value}")
     low, above, high = leaf.limits
     if low is not None and value < low:
-        raise UserError(f"{leaf.flag} must be at least {low:g}, not {value}")
+        raise UserError(f"{leaf.flag} must be at least {low:,}, not {shown(value)}")
     if above is not None and value <= above:
-        raise UserError(f"{leaf.flag} must be greater than {above:g}, not {value}")
+        raise UserError(f"{leaf.flag} must be greater than {above:,}, not {shown(value)}")
     if high is not None and value > high:
-        raise UserError(f"{leaf.flag} must be at most {high:g}, not {value}")
+        raise UserError(f"{leaf.flag} must be at most {high:,}, not {shown(value)}")
+    if isinstance(value, (int, float)) and not abs(value) <= LARGEST:  # NaN passes all comparisons above
+        raise UserError(f"{leaf.flag} must be a finite number in single precision, not {shown(value)}")
     return value
 
 
@@ -152,31 +171,41 @@ def _typed(leaf: Leaf, value: Any) -> Any:
     if get_origin(leaf.type) is Literal:
         if value not in get_args(leaf.type):
             options = ", ".join(map(str, get_args(leaf.type)))
-            raise UserError(f"{leaf.flag} is one of {options}, not {value!r}")
+            raise UserError(f"{leaf.flag} is one of {options}, not {shown(value)}")
         return value
     if leaf.type is bool and isinstance(value, bool):
         return value
     if leaf.type in (int, float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = None
+        if leaf.type is int and isinstance(value, int):
+            return value
+        number = _float(value)
         if number is not None and leaf.type is float:
             return number
         if number is not None and math.isfinite(number) and number == int(number):
-            return int(value) if isinstance(value, int) else int(number)
+            return int(number)
     if leaf.type is str and isinstance(value, str):
+        if len(value) > LONGEST_TEXT or not value.isprintable():  # it is shown, and becomes part of file names
+            raise UserError(f"{leaf.flag} must be at most {LONGEST_TEXT} printable characters, not {shown(value)}")
         return value
     if get_origin(leaf.type) is tuple and isinstance(value, tuple):
         return value
     kind = {int: "a whole number", float: "a number", bool: "true or false"}.get(leaf.type, "text")
-    raise UserError(f"{leaf.flag} must be {kind}, not {value!r}")
+    raise UserError(f"{leaf.flag} must be {kind}, not {shown(value)}")
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf if value > 0 else -math.inf
 
 
 def variants(config: C, values: dict[str, Any]) -> list[tuple[str, C]]:
     """Return every combination of the per-lane numbers given as lists, each with a name such as `alpha=0.2`.
 
-    A single variant has the empty name.
+    A single variant has the empty name. Names differ wherever numbers do: each is a folder.
     """
     combinations = [("", dict(values))]
     for leaf in leaves(config):
@@ -187,9 +216,11 @@ def variants(config: C, values: dict[str, Any]) -> list[tuple[str, C]]:
             raise UserError(f"{leaf.flag} takes one value: it cannot differ between lanes")
         numbers = [checked(leaf, choice) for choice in choices]
         if not numbers or len(set(numbers)) < len(numbers):
-            raise UserError(f"{leaf.flag} must list different numbers, not {list(choices)}")
+            raise UserError(f"{leaf.flag} must list different numbers, not {shown(list(choices))}")
+        if len(combinations) * len(numbers) > MOST_VARIANTS:
+            raise UserError(f"{leaf.flag} and other lists make more than {MOST_VARIANTS:,} combinations")
         combinations = [
-            (f"{name},{leaf.name}={number:g}" if len(numbers) > 1 else name, {**chosen, leaf.name: number})
+            (f"{name},{leaf.name}={number_text(number)}" if len(numbers) > 1 else name, {**chosen, leaf.name: number})
             for name, chosen in combinations
             for number in numbers
         ]

@@ -110,3 +110,45 @@ def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr("teen.cli.compare.command", interrupted)
     assert cli.main(["compare"]) == 130
     assert capsys.readouterr().err == "teen: stopped at once\n"
+
+
+LONG = "x" * 300  # file systems take names of 255 bytes
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*TRAIN, "--out", LONG],
+        ["train", "--resume", LONG],
+        ["train", "--config", LONG],
+        ["eval", LONG],
+        ["analyze", LONG],
+        ["compare", LONG],
+        ["report", LONG, "--out", "report"],
+        ["serve", LONG],
+        ["paper", "all", "--draw", "--out", LONG],
+    ],
+)
+def test_a_path_that_is_too_long_is_one_line(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("notice: ")]
+    assert line.startswith("teen: ")
+
+
+def test_a_current_folder_that_was_deleted_is_one_line(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert cli.main(TRAIN) == 2  # without --out
+    assert "cannot be made" in capsys.readouterr().err
+    assert cli.main(["train", "--env", "no_such_module:X-v0"]) == 2
+    assert "no_such_module cannot be imported" in capsys.readouterr().err
+
+
+def test_the_current_folder_is_not_on_the_path(tmp_path):
+    """A stranger's runs may lie beside a `numpy.py`. `python -m` puts the current folder first."""
+    (tmp_path / "numpy.py").write_text("raise SystemExit('executed')")
+    command = [sys.executable, "-m", "teen", "compare", "nothing"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "teen: nothing is not a folder\n")

@@ -89,7 +89,7 @@ def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
     assert cli.main([*TRAIN, "--alpha", "0,5", "--seeds", "4,", "--out", str(out)]) == 0
     assert sorted(p.name for p in out.iterdir()) == ["alpha=0", "alpha=5", "checkpoint"]
     for name, alpha in (("alpha=0", 0.0), ("alpha=5", 5.0)):
-        assert toml.read(out / name / "config.toml")["alpha"] == alpha
+        assert toml.parse((out / name / "config.toml").read_bytes(), out / name / "config.toml")["alpha"] == alpha
         assert {r["seed"] for r in rows(out / name / "eval.csv")} == {"4"}
         assert teen.load(out / name).config.alpha == alpha
     assert rows(out / "alpha=0" / "train.csv") != rows(out / "alpha=5" / "train.csv")

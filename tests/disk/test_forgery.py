@@ -16,7 +16,10 @@ import pytest
 import safetensors.numpy
 
 from teen.cli import main as cli
-from teen.disk import checkpoint
+from teen.disk import checkpoint, manifest
+from teen.disk.checkpoint import CheckpointWriter
+from teen.engine import memory
+from teen.snapshot import Snapshot
 from tests.training.survival import assert_same_end, newest, stopped_at_an_evaluation, trained
 
 
@@ -151,10 +154,19 @@ FORGERIES: dict[str, Any] = {
     "rows with a gap": lambda c: c["rows"].pop(1),
     "rows of later steps": lambda c: c["rows"].append({**c["rows"][-1], "first": c["step"], "last": c["step"] + 30}),
     "rows that begin too late": lambda c: c.update(rows=c["rows"][-1:]),
+    "rows that end before they begin": lambda c: c["rows"][0].update(first=c["rows"][0]["last"]),
     "huge rows": lambda c: c["rows"][0].update(bytes=2**80),
+    "rows of many digits": lambda c: c["rows"][0].update(bytes=10**4000),
+    "rows of a word": lambda c: c["rows"][0].update(bytes="many"),
+    "rows of no number": lambda c: c["rows"][0].update(last=float("nan")),
+    "rows of rows": lambda c: c.update(rows=[[c["rows"][0]]]),
     "no state": lambda c: c.pop("state"),
     "a state that is none": lambda c: c.update(state=[]),
     "a huge state": lambda c: c["state"].update(bytes=2**80),
+    "a state of many digits": lambda c: c["state"].update(bytes=10**4000),
+    "a state of no number": lambda c: c["state"].update(bytes=float("nan")),
+    "a state of a truth": lambda c: c["state"].update(bytes=True),
+    "a checksum of no text": lambda c: c["state"].update(sha256=["0"]),
     "no facts": lambda c: c.pop("facts"),
     "facts that are none": lambda c: c.update(facts=None),
     "facts of nothing": lambda c: c.update(facts={}),
@@ -171,6 +183,12 @@ FORGERIES: dict[str, Any] = {
     "other seeds": lambda c: c["facts"]["run"]["settings"].update(seeds=[0, 1, 2]),
     "another width": lambda c: c["facts"]["run"]["settings"].update(width=9),
     "a width of a word": lambda c: c["facts"]["run"]["settings"].update(width=CODE),
+    "a depth beyond all measure": lambda c: c["facts"]["run"]["settings"].update(depth=10**8),
+    "a width of many digits": lambda c: c["facts"]["run"]["settings"].update(width=10**4000),
+    "a base of a list": lambda c: c["facts"]["run"]["settings"].update(base=["td3"]),
+    "an environment of a list": lambda c: c["facts"]["run"]["settings"].update(env=["Pendulum-v1"]),
+    "a thousand variants": lambda c: c["facts"]["run"]["settings"].update(lr=[i / 1e4 for i in range(1, 1002)]),
+    "a preset of a list": lambda c: c["facts"]["run"]["settings"].update(preset=[]),
     "a setting of the attacker's": lambda c: c["facts"]["run"]["settings"].update(colour="blue"),
     "a log beyond its end": lambda c: c["facts"]["recorder"]["logs"][0].update({"eval.csv": 10**9}),
     "a log before its beginning": lambda c: c["facts"]["recorder"]["logs"][0].update({"eval.csv": -1}),
@@ -208,7 +226,7 @@ def test_a_forged_manifest_is_refused(name, victim, capsys):
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (checkpoint.FORMAT + 1, f"has format {checkpoint.FORMAT + 1}"),
+        (manifest.FORMAT + 1, f"has format {manifest.FORMAT + 1}"),
         (1, "has format 1, which teen 0.1.0 writes and reads; this version reads format 2"),
     ],
 )
@@ -321,6 +339,73 @@ def test_a_link_out_of_the_run_is_not_followed(pattern, victim, capsys):
     before = elsewhere.read_bytes()
     refused(["train", "--resume", str(victim)], capsys, path.name)
     assert elsewhere.read_bytes() == before
+
+
+@pytest.mark.parametrize("pattern", ["step-*/state.safetensors", "step-*/manifest.json", "rows-*", "step-*"])
+def test_nothing_waits_for_a_fifo(pattern, victim, capsys):
+    path = max((victim / "checkpoint").glob(pattern))
+    path.rename(victim.parent / "elsewhere")
+    os.mkfifo(path)
+    refused(["train", "--resume", str(victim)], capsys, path.name)
+
+
+@pytest.mark.parametrize("command", ["train --resume", "eval"])
+def test_checkpoints_are_not_read_through_a_link(command, victim, capsys):
+    """They may be those of another run."""
+    shutil.rmtree(victim / "agent")
+    (victim / "checkpoint").rename(victim.parent / "elsewhere")
+    (victim / "checkpoint").symlink_to(victim.parent / "elsewhere")
+    before = {path: path.read_bytes() for path in victim.parent.rglob("*") if path.is_file()}
+    refused([*command.split(), str(victim)], capsys, "links in a run folder are not followed")
+    assert {path: path.read_bytes() for path in victim.parent.rglob("*") if path.is_file()} == before
+
+
+def test_checkpoints_are_neither_written_nor_pruned_through_a_link(victim):
+    (victim / "checkpoint").rename(victim.parent / "elsewhere")
+    (victim / "checkpoint").symlink_to(victim.parent / "elsewhere")
+    before = {path: path.read_bytes() for path in (victim.parent / "elsewhere").rglob("*") if path.is_file()}
+    writer = CheckpointWriter(victim / "checkpoint", capacity=10)
+    with pytest.raises(OSError, match="links in a run folder are not followed"):
+        writer.save(
+            300, Snapshot({"x": np.zeros(3)}, {}), lambda first, last: [(first, np.zeros((1, last - first, 2)))]
+        )
+    writer._prune()
+    assert {path: path.read_bytes() for path in (victim.parent / "elsewhere").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("what", ["state", "rows"])
+def test_a_sparse_file_is_not_read(what, victim, capsys, monkeypatch):
+    """It takes no place on disk, and its manifest says that this is right."""
+    forged = Forged(victim)
+    entry = forged.content["state"] if what == "state" else forged.content["rows"][-1]
+    name = "state.safetensors" if what == "state" else f"rows-{entry['first']:012}-{entry['last']:012}.safetensors"
+    os.truncate(forged.step / name if what == "state" else forged.folder / name, 2**36)
+    entry["bytes"] = 2**36
+    forged.sign_content()
+    monkeypatch.setattr(memory, "of_machine", lambda: 2**33)
+    refused(["train", "--resume", str(victim)], capsys, "do not fit in this machine's memory")
+    shutil.rmtree(victim / "agent")
+    refused(["eval", str(victim)], capsys, "do not fit in this machine's memory")
+
+
+def test_a_manifest_that_says_something_twice_is_refused(victim, capsys):
+    path = Forged(victim).step / "manifest.json"
+    path.write_text(path.read_text().replace('"format": 2', '"format": 2, "format": 2'))
+    refused(["train", "--resume", str(victim)], capsys, "it says something twice")
+
+
+def test_a_thousand_damaged_checkpoints_are_summed_up(victim, capsys):
+    shutil.rmtree(Forged(victim).step)
+    for step in range(1_000):
+        (victim / "checkpoint" / f"step-{step:012}").mkdir()
+    refused(["train", "--resume", str(victim)], capsys, "and 995 more")
+
+
+def test_a_checkpoint_before_the_first_step_has_no_rows(tmp_path):
+    CheckpointWriter(tmp_path / "checkpoint", capacity=10).save(0, Snapshot({"x": np.ones(3)}, {"a": 1}), lambda *_: [])
+    saved = checkpoint.newest(tmp_path / "checkpoint")
+    assert (saved.step, saved.segments, list(saved.rows()), saved.snapshot.facts) == (0, [], [], {"a": 1})
+    np.testing.assert_array_equal(saved.snapshot.arrays["x"], np.ones(3))
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,16 @@ def test_a_damaged_checkpoint_is_skipped(run):
         teen.load(run)
 
 
+def sign(manifest, **changes):
+    """Write a manifest anew, with a checksum that fits."""
+    content = {**json.loads(manifest.read_text())["content"], **changes}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}))
+
+
 def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run, capsys):
     for step in (40, 60):
-        manifest = checkpoint_file(run, step, "manifest.json")
-        content = {**json.loads(manifest.read_text())["content"], "format": 1}
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}))
+        sign(checkpoint_file(run, step, "manifest.json"), format=1)
     aged(run, 30)
     assert teen.load(run).step == 30
     notice = capsys.readouterr().err
@@ -116,3 +120,31 @@ def test_a_checkpoint_of_something_else_is_named(run):
     shutil.rmtree(other / "agent")
     with pytest.raises(UserError, match=r"checkpoint of step 60 .* does not fit"):
         teen.load(other)
+
+
+def test_a_run_that_was_killed_before_its_first_step_has_an_agent(run):
+    shutil.rmtree(run / "agent")
+    shutil.rmtree(checkpoint_file(run, 40).parent)
+    checkpoint_file(run, 60).parent.rename(checkpoint_file(run, 0).parent)
+    sign(checkpoint_file(run, 0, "manifest.json"), step=0, rows=[])
+    assert teen.load(run).step == 0
+
+
+def test_only_a_variant_has_its_checkpoints_in_the_folder_above(run):
+    """What lies beside other runs is not theirs, and no reason to refuse them."""
+    single = run.with_name("single")
+    run.rename(single)
+    aged(single, 30)
+    (run.parent / "checkpoint").rename(run.parent / "elsewhere")
+    (run.parent / "checkpoint").symlink_to(run.parent / "elsewhere")
+    assert teen.load(single).step == 30
+    single.rename(run)
+    with pytest.raises(UserError, match="links in a run folder are not followed"):
+        teen.load(run)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_what_is_no_folder_is_named(name, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=name):
+        teen.load(tmp_path / name)

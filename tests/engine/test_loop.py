@@ -225,6 +225,7 @@ def test_how_old_the_acting_weights_are(sync, age):
 
 SECOND_DEVICE = """
 import sys, jax
+import tests.toys
 from teen.engine import acting
 jax.config.update("jax_default_device", jax.devices("cpu")[1])
 from tests.engine.test_loop import run

@@ -77,7 +77,7 @@ def test_a_lane_steps_as_gymnasium_does_by_hand_whatever_its_neighbours():
         ("tests.toys:Unbounded-v0", "unbounded actions"),
         ("tests.toys:Image-v0", "image observations"),
         ("NoSuch-v0", "cannot be made"),
-        ("no.such.module:X-v0", "cannot be made: No module named"),
+        ("no.such.module:X-v0", "module no.such.module, which has not been imported"),
     ],
 )
 def test_unusable_environments_say_why(env, message):

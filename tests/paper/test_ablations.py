@@ -11,6 +11,7 @@ from teen.training.analyze import Measured
 from .synthetic import FEW, rendered, trained
 
 RECORDED = "seed,step,quantity,value\n0,900000,entropy_all,9\n0,1000000,entropy_all,1\n3,1000000,entropy_all,2\n"
+CARD = '{"format": 3, "run": {}, "config": {}, "step": %d}'
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_recorded_diagnostics_are_not_measured_again(tmp_path, hopper, monkeypat
     (hopper / f"diagnostics.csv{'.gz' if pack else ''}").write_bytes(pack(content) if pack else content)
     if saved:
         (hopper / "agent").mkdir()
-        (hopper / "agent" / "agent.json").write_text('{"step": 1000000}')
+        (hopper / "agent" / "agent.json").write_text(CARD % 1000000)
     assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | 1,000,000 | 1.5 ± 0.71 | – | – | – |"  # √½ of 1 and 2
 
 
@@ -47,7 +48,7 @@ def test_of_earlier_steps_alone_nothing_is_shown(tmp_path, hopper):
 def test_a_saved_agent_is_measured_and_shows_the_step_that_was_measured(tmp_path, hopper, monkeypatch):
     """A checkpoint may come between asking for its step and measuring."""
     (hopper / "agent").mkdir()
-    (hopper / "agent" / "agent.json").write_text('{"step": 700000}')
+    (hopper / "agent" / "agent.json").write_text(CARD % 700000)
     measured = Measured(725_000, [(seed, "kl_members", 0.5) for seed in (2, 3, 4)])
     monkeypatch.setattr(ablations, "analyze", lambda *_: measured)
     assert agents(tmp_path) == "| Hopper-v4 | α=0.5 | 725,000 | – | 0.5 ± 0 | – | – |"
@@ -57,7 +58,7 @@ def test_a_saved_agent_is_measured_and_shows_the_step_that_was_measured(tmp_path
 
 def test_an_agent_that_has_trained_longer_than_asked_for_is_not_shown(tmp_path, hopper):
     (hopper / "agent").mkdir()
-    (hopper / "agent" / "agent.json").write_text('{"step": 1000000}')
+    (hopper / "agent" / "agent.json").write_text(CARD % 1000000)
     (hopper / "diagnostics.csv").write_text(RECORDED)
     assert agents(tmp_path, FEW._replace(steps=800_000)) == "| Hopper-v4 | α=0.5 | – | – | – | – | – |"
     assert agents(tmp_path, FEW._replace(steps=900_000)).startswith("| Hopper-v4 | α=0.5 | 900,000 | 9 ± – |")

@@ -2,6 +2,8 @@
 
 import csv
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -215,3 +217,28 @@ def test_file_names_are_harmless_and_distinct():
     assert figures.file_names(["a/b", "a:b", "a b", "", "..", "all", "x" * 500]) == [
         "a-b", "a-b-2", "a-b-3", "env", "env-2", "all-2", "x" * 80,
     ]  # fmt: skip
+
+
+def test_a_curve_may_have_any_title(tmp_path):
+    """Mathematics that is none, control codes, letters that the font lacks, and more than fits."""
+    evaluations = reading.evaluations(write_run(tmp_path / "a", evaluations=2))
+    for title in (f"teen on $x^{{{HOSTILE}$", "\x1b[31m\a\x00", "試験 \U0001f9e8", "x" * 500):
+        curve.plot(evaluations, tmp_path / "curve.png", title)
+        assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_matplotlibrc_in_the_current_folder_changes_nothing(tmp_path):
+    """It may be a stranger's: with `text.usetex` names would go through LaTeX."""
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\naxes.facecolor: ff0000\n")
+    code = (
+        "import sys, hashlib, matplotlib; from teen.report.figures import files; from matplotlib.figure import Figure\n"
+        "make = lambda: Figure().add_subplot().figure\n"
+        "print(matplotlib.rcParams['text.usetex'], [hashlib.sha256(data).hexdigest() for _, data in files('a', make)])"
+    )
+    texts = [
+        subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
+        for folder in (tmp_path, tmp_path.parent)
+    ]
+    assert texts[0].startswith("True [")
+    assert texts[1].startswith("False [")
+    assert texts[0].partition("[")[2] == texts[1].partition("[")[2]

@@ -39,8 +39,8 @@ class Outline(HTMLParser):
         self.inside = False
 
 
-def rendered(*folders, **options):
-    return page.render(collect([reading.read(folder) for folder in folders]), **options)
+def rendered(*folders, live=False):
+    return page.rendered(page.as_json(collect([reading.read(folder) for folder in folders])), live)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_hostile_names_and_settings_stay_data(hostile, tmp_path):
 
 
 def test_embedded_text_has_no_letter_that_means_something_in_html():
-    text = page.embedded({"a": "<>&\u2028\u2029</script><!--", "\ud800": None})
+    text = page.embedded(page.as_json({"a": "<>&\u2028\u2029</script><!--", "\ud800": None}))
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text) == {"a": "<>&\u2028\u2029</script><!--", "\ud800": None}
 

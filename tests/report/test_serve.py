@@ -3,19 +3,24 @@
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from teen import UserError
 from teen.cli.serve import command
 from teen.disk.lock import locked
+from teen.report import listing
+from teen.report.library import RunSummary
 from teen.report.serve import HEADERS, Server
 
 from .synthetic import EVERY, HOSTILE, evaluate, score, write_run
@@ -54,8 +59,8 @@ def server(root):
         thread.join()
 
 
-def ask(server, path, method="GET", host="localhost", **headers) -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+def ask(server, path, method="GET", host="localhost", seconds=20, **headers) -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=seconds)
     connection.putrequest(method, path, skip_host=True)
     for name, value in {"Host": host, **headers}.items():
         if value is not None:
@@ -149,14 +154,14 @@ def test_links_out_of_the_folder_are_not_followed(server, root):
     write_run(root / "config")
     (root / "config" / "config.toml").unlink()
     (root / "config" / "config.toml").symlink_to(outside / "run" / "config.toml")
-    listing = ask(server, "/")
-    assert SECRET not in listing.text
-    assert "linked" not in listing.text
-    assert listing.text.count("leads out of") == 2
+    page = ask(server, "/")
+    assert SECRET not in page.text
+    assert "linked" not in page.text
+    assert page.text.count("it is a link, and links in a run folder are not followed") == 2
     assert ask(server, "/run?name=linked").status == 404
     for name in ("log", "config"):
         answer = ask(server, f"/data?name={name}")
-        assert "leads out of" in json.loads(answer.text)["error"]
+        assert "it is a link" in json.loads(answer.text)["error"]
         assert SECRET not in answer.text
 
 
@@ -228,13 +233,63 @@ def test_damaged_runs_are_listed_with_what_is_wrong(server, root):
 def test_hostile_names_are_escaped(server, root):
     name = HOSTILE.replace("/", "∕")
     write_run(root / name, HOSTILE, HOSTILE)
-    listing = ask(server, "/").text
-    assert "<img" not in listing
-    assert listing.count("<script") == 1  # the one that renews the list
-    assert f"/run?name={quote(name, safe='')}" in listing.replace("+", "%20")
+    page = ask(server, "/").text
+    assert "<img" not in page
+    assert page.count("<script") == 1  # the one that renews the list
+    assert f"/run?name={quote(name, safe='')}" in page.replace("+", "%20")
     answer = ask(server, f"/run?name={quote(name, safe='')}")
     assert answer.status == 200
     assert "<img" not in answer.text
+
+
+ODD_NAMES = [os.fsdecode(b"\xff\xfe run"), "line\nbreak", "\x1b[31m", "a%2Fb+c&d=e", "ünï"]
+
+
+def test_any_name_of_a_folder_is_a_name_of_a_run(server, root):
+    for k, name in enumerate(ODD_NAMES):
+        write_run(root / name, seeds=(k,))
+    page = ask(server, "/").text
+    for name in ODD_NAMES:
+        quoted = quote(name, safe="", errors="surrogateescape")
+        assert f"/run?name={quoted}".replace("%20", "+") in page
+        for path in ("/run", "/data"):
+            assert ask(server, f"{path}?name={quoted}").status == 200
+    # A form sends what stands in its boxes as UTF-8, and turns line breaks into \r\n.
+    boxes = [(unescape(key), unescape(value)) for key, value in re.findall(r'name="(\w+)" value="([^"]*)"', page)]
+    assert all(value.isprintable() for _, value in boxes)
+    sent = urlencode([pair for pair in boxes if pair[1] not in ("first", "sweep/alpha=0", "sweep/alpha=1")])
+    data = json.loads(ask(server, f"/data?{sent}").text)
+    assert sorted(run["name"] for run in data["runs"]) == sorted(ODD_NAMES)
+
+
+def test_simultaneous_requests_are_all_answered(server):
+    paths = ("/", "/run?name=first", "/data?name=sweep%2Falpha%3D1", "/nowhere")
+    begin = threading.Barrier(200)
+
+    def request(number):
+        begin.wait(60)
+        return ask(server, paths[number % 4], seconds=60).status
+
+    with ThreadPoolExecutor(200) as pool:
+        answers = list(pool.map(request, range(200)))
+    assert answers == [200, 200, 200, 404] * 50
+
+
+def test_files_may_have_any_time(server, root):
+    for path in (root / "first").iterdir():
+        os.utime(path, ns=(2**62, 2**62))
+    assert ">first<" in ask(server, "/").text
+    assert listing.render([RunSummary("a", changed) for changed in (1e300, -1e300, 0)], "x").count(">–<") >= 2
+
+
+def test_a_request_that_fails_is_one_line(server, monkeypatch, capsys):
+    monkeypatch.setattr(server.library, "summaries", lambda: 1 / 0)
+    with pytest.raises(http.client.RemoteDisconnected):
+        ask(server, "/")
+    deadline = time.monotonic() + 60
+    while not (error := capsys.readouterr().err) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert error == "teen: a request failed: ZeroDivisionError: division by zero\n"
 
 
 def test_an_empty_folder_waits_and_a_folder_may_itself_be_a_run(tmp_path):

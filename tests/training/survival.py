@@ -113,7 +113,7 @@ def stopped_in_an_evaluation(count: int) -> Iterator[None]:
 def start(what: str, place: str, number: float, arguments: list[str]) -> subprocess.Popen[str]:
     """The run in a process of its own. `what`: die, or wait and say so, when `place` is reached `number` times."""
     command = [sys.executable, "-m", "tests.training.survival", what, place, str(number), *arguments]
-    environment = {**os.environ, "PYTHONPATH": "src"}
+    environment = {**os.environ, "PYTHONPATH": "src", "TEEN_TRUST": "tests.toys"}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

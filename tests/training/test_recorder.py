@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from teen.cli import main as cli
 from teen.config.job import resolve
 from teen.disk import checkpoint
 from teen.disk.folder import RunFolder
+from teen.disk.lock import locked
 from teen.engine.evaluate import Episode
 from teen.report import curve
 from teen.report.runs import evaluations
@@ -23,17 +25,17 @@ TITLE = "teen on Pendulum-v1"
 SEEDS = [3, 5, 3, 5]  # of the lanes
 
 
-def new_recorder(out) -> Recorder:
+def new_recorder(out, lock) -> Recorder:
     folders = [RunFolder(out / variant.name, JOB.settings, variant.config) for variant in JOB.variants]
-    return Recorder(JOB, folders, Progress(100, ["a", "b", "c", "d"], show=False))
+    return Recorder(JOB, folders, Progress(100, ["a", "b", "c", "d"], show=False), lock)
 
 
 @pytest.fixture
 def recorder(tmp_path):
-    recorder = new_recorder(tmp_path)
-    for folder in recorder.folders:
-        folder.begin()
-    return recorder
+    with locked(tmp_path) as lock:
+        recorder = new_recorder(tmp_path, lock)
+        recorder.begin()
+        yield recorder
 
 
 def evaluation(step, draw=0, lanes=(0, 1, 2, 3)):
@@ -74,7 +76,7 @@ def test_the_picture_of_a_resumed_run_shows_what_was_before(recorder, tmp_path):
     recorder.evaluated(20, evaluation(20, lanes=(0, 2, 3)))
     snapshot = Snapshot({}, json.loads(json.dumps(recorder.snapshot().facts)))
     recorder.evaluated(30, evaluation(30, lanes=(0, 2, 3)))
-    resumed = new_recorder(tmp_path)
+    resumed = new_recorder(tmp_path, recorder.lock)
     resumed.restore(snapshot, 20)
     assert resumed.last == [evaluation(20)[0], [*evaluation(20)[2], *evaluation(20)[3]]]
     resumed.plot_curves()
@@ -89,7 +91,7 @@ def test_the_picture_of_a_resumed_run_shows_what_was_before(recorder, tmp_path):
 def test_a_run_that_goes_on_from_before_its_first_evaluation_has_an_empty_picture(recorder, tmp_path):
     snapshot = recorder.snapshot()
     recorder.evaluated(10, evaluation(10))
-    resumed = new_recorder(tmp_path)
+    resumed = new_recorder(tmp_path, recorder.lock)
     resumed.restore(snapshot, 5)
     assert resumed.last == [[], []]
     resumed.plot_curves()
@@ -134,7 +136,9 @@ def test_a_picture_for_which_there_is_no_room_ends_a_run_in_one_line(meanwhile, 
             patch.setattr(recording, "REPLOT_SECONDS", -1)
         assert cli.main(["train", *flags.split(), "--out", str(run)]) == 5
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error == f"teen: {run} cannot be written: No space left on device; checkpoints there are whole"
+    step = r"\d0" if meanwhile else "100"
+    kept = f"the checkpoint of step {step} is whole: teen train --resume {run} goes on from it"
+    assert re.fullmatch(f"teen: {run} cannot be written: No space left on device; {kept}", error)
     assert not (run / "curve.png").exists()
     saved = checkpoint.newest(run / "checkpoint")
     assert saved.damaged == []

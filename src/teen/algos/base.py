@@ -14,6 +14,12 @@ from ..spec import Algorithm, Batch, C, Clock, Extras, Insight, Metrics, N, PyTr
 
 Objective = Callable[[Array], Array]  # (batch, action) -> (batch,): what an actor's action is worth
 
+# Limits of settings. No experiment comes near them; a typing error or a forged file may.
+MOST_UNITS = 100_000  # in a layer
+MOST_LAYERS = 100  # of a network; tracing takes time for each
+MOST_MEMBERS = 10_000  # of an ensemble, or critics of a learner
+LONGEST = 2_000_000_000  # steps, which a device counts in 32 bits
+
 
 class ActorCritic(Protocol):
     """The weights of a learner; further fields are its own."""

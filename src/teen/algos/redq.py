@@ -16,15 +16,15 @@ from ..errors import UserError
 from ..settings import config, setting
 from ..spec import AnyAlgorithm, Batch, Clock, Metrics, Spec
 from . import sac
-from .base import fit_critics, target_q, when
+from .base import MOST_MEMBERS, fit_critics, target_q, when
 from .sac import State
 
 
 @config
 @dataclass(frozen=True)
 class Config(sac.Config):
-    m: int = setting(2, "critics whose minimum makes the target", "REDQ", low=1)
-    critics: int = setting(10, "critics of the learner", "REDQ", low=1)
+    m: int = setting(2, "critics whose minimum makes the target", "REDQ", low=1, high=MOST_MEMBERS)
+    critics: int = setting(10, "critics of the learner", "REDQ", low=1, high=MOST_MEMBERS)
     actor_q: Literal["min", "mean"] = setting("mean", "the Q an actor follows", "REDQ")
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from .. import nets, ops
 from ..settings import config, per_lane, setting
 from ..spec import Algorithm, AnyAlgorithm, Batch, Clock, Insight, Metrics, PyTree, Spec
 from . import sac, td3, teen
-from .base import chosen
+from .base import MOST_UNITS, chosen
 from .insight import insight_of, wrapped
 from .normalise import Statistics, merged, normalised
 
@@ -26,8 +26,8 @@ from .normalise import Statistics, merged, normalised
 class Config:
     beta: float = per_lane(0.1, "weight of the intrinsic reward", "ours", low=0)
     rnd_lr: float = per_lane(3e-4, "Adam's step size for the predictor", "ours", above=0)
-    rnd_width: int = setting(256, "units in each hidden layer of target and predictor", "ours", low=1)
-    embedding: int = setting(64, "outputs of target and predictor", "ours", low=1)
+    rnd_width: int = setting(256, "units in each hidden layer of target and predictor", "ours", low=1, high=MOST_UNITS)
+    embedding: int = setting(64, "outputs of target and predictor", "ours", low=1, high=MOST_UNITS)
     base: Literal["td3", "sac", "teen"] = setting("td3", "the algorithm it wraps", "ours")
     member: Any = field(default_factory=td3.Config)
 

@@ -16,15 +16,28 @@ from jax import Array, random
 from .. import nets, ops
 from ..settings import config, per_lane, setting
 from ..spec import Batch, Clock, Metrics, PyTree, Spec
-from .base import Learner, Objective, every, fit_critics, saturated_share, single, target_q, when
+from .base import (
+    LONGEST,
+    MOST_LAYERS,
+    MOST_MEMBERS,
+    MOST_UNITS,
+    Learner,
+    Objective,
+    every,
+    fit_critics,
+    saturated_share,
+    single,
+    target_q,
+    when,
+)
 
 
 @config
 @dataclass(frozen=True)
 class Config:
-    width: int = setting(256, "units in each hidden layer", "SAC", low=1)
-    depth: int = setting(2, "hidden layers of every network", "SAC", low=1)
-    critics: int = setting(2, "critics of a learner; its target is their minimum", "SAC", low=1)
+    width: int = setting(256, "units in each hidden layer", "SAC", low=1, high=MOST_UNITS)
+    depth: int = setting(2, "hidden layers of every network", "SAC", low=1, high=MOST_LAYERS)
+    critics: int = setting(2, "critics of a learner; its target is their minimum", "SAC", low=1, high=MOST_MEMBERS)
     lr: float = per_lane(3e-4, "Adam's step size, every network and the temperature", "SAC", above=0)
     gamma: float = per_lane(0.99, "discount", "SAC", low=0, high=1)
     tau: float = per_lane(0.005, "Polyak rate of the targets", "SAC", low=0, high=1)
@@ -35,7 +48,7 @@ class Config:
     start_temperature: float = per_lane(1.0, "temperature at the start, or throughout where fixed", "SAC", above=0)
     actor_q: Literal["min", "mean"] = setting("min", "the Q an actor follows", "SAC")
     critic_norm: nets.Norm = setting("none", "normalisation inside the critics", "SAC")
-    delay: int = setting(1, "gradient steps per step of actors and targets", "SAC", low=1)
+    delay: int = setting(1, "gradient steps per step of actors and targets", "SAC", low=1, high=LONGEST)
 
     @property
     def hidden(self) -> tuple[int, ...]:

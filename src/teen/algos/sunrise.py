@@ -16,7 +16,7 @@ from .. import ops
 from ..settings import config, per_lane, setting
 from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
-from .base import Learner, Objective, chosen, every, normal_noise, when
+from .base import MOST_MEMBERS, Learner, Objective, chosen, every, normal_noise, when
 from .ensemble import Stack, ensemble, one
 
 LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"sac": sac.LEARNER, "td3": td3.LEARNER}
@@ -25,7 +25,7 @@ LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"sac": sac.LEARNER, "td3": t
 @config
 @dataclass(frozen=True)
 class Config:
-    n: int = setting(5, "learners in the ensemble", "SUNRISE", low=1)
+    n: int = setting(5, "learners in the ensemble", "SUNRISE", low=1, high=MOST_MEMBERS)
     bootstrap: float = setting(0.5, "chance that a learner may use a transition", "SUNRISE", low=0, high=1)
     confidence: float = per_lane(20.0, "how sharply disagreement lowers a target's weight", "SUNRISE", low=0)
     ucb: float = per_lane(1.0, "standard deviations of optimism in acting", "SUNRISE", low=0)

@@ -17,22 +17,35 @@ from jax import Array, random
 from .. import nets, ops
 from ..settings import config, per_lane, setting
 from ..spec import Batch, Clock, Metrics, PyTree, Spec
-from .base import Learner, Objective, every, fit_critics, saturated_share, single, target_q, when
+from .base import (
+    LONGEST,
+    MOST_LAYERS,
+    MOST_MEMBERS,
+    MOST_UNITS,
+    Learner,
+    Objective,
+    every,
+    fit_critics,
+    saturated_share,
+    single,
+    target_q,
+    when,
+)
 
 
 @config
 @dataclass(frozen=True)
 class Config:
-    width: int = setting(256, "units in each hidden layer", "TD3", low=1)
-    depth: int = setting(2, "hidden layers of every network", "TD3", low=1)
-    critics: int = setting(2, "critics of a learner; its target is their minimum", "TD3", low=1)
+    width: int = setting(256, "units in each hidden layer", "TD3", low=1, high=MOST_UNITS)
+    depth: int = setting(2, "hidden layers of every network", "TD3", low=1, high=MOST_LAYERS)
+    critics: int = setting(2, "critics of a learner; its target is their minimum", "TD3", low=1, high=MOST_MEMBERS)
     lr: float = per_lane(3e-4, "Adam's step size, every network", "TD3", above=0)
     gamma: float = per_lane(0.99, "discount", "TD3", low=0, high=1)
     tau: float = per_lane(0.005, "Polyak rate of the targets", "TD3", low=0, high=1)
     noise: float = per_lane(0.1, "std of the exploration noise, actions in [-1, 1]", "TD3", low=0)
     smoothing: float = per_lane(0.2, "std of the noise on target actions", "TD3", low=0)
     smoothing_clip: float = per_lane(0.5, "bound of the noise on target actions", "TD3", low=0)
-    delay: int = setting(2, "gradient steps per step of actors and targets", "TD3", low=1)
+    delay: int = setting(2, "gradient steps per step of actors and targets", "TD3", low=1, high=LONGEST)
     critic_norm: nets.Norm = setting("none", "normalisation inside the critics", "TD3")
     target_actors: bool = setting(True, "next actions by Polyak-averaged actors", "TD3")
 

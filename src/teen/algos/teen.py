@@ -16,7 +16,7 @@ from ..errors import UserError
 from ..settings import config, per_lane, setting
 from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
-from .base import Learner, Objective, chosen, every, saturated_share, when
+from .base import LONGEST, MOST_MEMBERS, Learner, Objective, chosen, every, saturated_share, when
 from .ensemble import Stack, ensemble
 
 LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"td3": td3.LEARNER, "sac": sac.LEARNER}
@@ -25,11 +25,11 @@ LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"td3": td3.LEARNER, "sac": s
 @config
 @dataclass(frozen=True)
 class Config:
-    n: int = setting(10, "sub-policies in the ensemble", "TEEN §6", low=1)
-    m: int = setting(2, "critics whose minimum makes the target", "TEEN App. B.2", low=1)
+    n: int = setting(10, "sub-policies in the ensemble", "TEEN §6", low=1, high=MOST_MEMBERS)
+    m: int = setting(2, "critics whose minimum makes the target", "TEEN App. B.2", low=1, high=MOST_MEMBERS)
     alpha: float = per_lane(0.2, "weight of being recognisable", "TEEN §6, MuJoCo")
     epsilon: float = per_lane(0.1, "q is clipped to [epsilon, 1 - epsilon]", "TEEN §4.2", above=0)
-    period: int = setting(50_000, "how long one member stays regularised", "TEEN App. B.2", low=1)
+    period: int = setting(50_000, "how long one member stays regularised", "TEEN App. B.2", low=1, high=LONGEST)
     period_unit: Literal["steps", "episodes"] = setting(
         "steps", "what the period counts: environment steps or episodes", "TEEN §4.2, Algorithm 1"
     )
@@ -40,7 +40,9 @@ class Config:
         "all", "who follows its Q: all, or only the regularised (Algorithm 1 to the letter)", "ours"
     )
     actor_q: Literal["own", "mean"] = setting("own", "the Q an actor follows", "ours; REDQ: mean")
-    discriminator_window: int = setting(0, "train the discriminator on the newest steps only; 0: on all", "ours", low=0)
+    discriminator_window: int = setting(
+        0, "train the discriminator on the newest steps only; 0: on all", "ours", low=0, high=LONGEST
+    )
     evaluate: Literal["mean", "mixture", "vote"] = setting(
         "mean", "evaluated policy: mean action, a member per episode, or best mean Q", "ours"
     )

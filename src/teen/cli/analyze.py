@@ -8,7 +8,7 @@ from rich.table import Table
 from ..errors import UserError
 from ..report import runs
 from ..training.analyze import Measured, analyze
-from .parser import Parser
+from .parser import Parser, add_trust
 from .tables import show, std
 
 
@@ -17,11 +17,12 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--episodes", type=int, default=10, help="episodes behind each quantity (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
+    add_trust(parser)
     flags = parser.parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
     for path in runs.find(flags.runs):
-        _show(path, analyze(path, flags.episodes, flags.seed))
+        _show(path, analyze(path, flags.episodes, flags.seed, flags.trust))
     return 0
 
 

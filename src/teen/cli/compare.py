@@ -5,8 +5,9 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..report.compare import compare, to_csv
-from ..report.runs import find, read
+from ..report.runs import find, read_all
 from ..report.tables import print_tables
+from ..report.terminal import say
 from .parser import Parser
 
 
@@ -22,10 +23,10 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--reference", help="the label that is 1 where environments are put together (default td3)")
     flags = parser.parse_args(arguments)
     steps = None if flags.steps is None else parse_steps(flags.steps)
-    comparison = compare([read(path) for path in find(flags.runs)], steps, flags.reference)
+    comparison = compare(read_all(find(flags.runs)), steps, flags.reference)
     print_tables(comparison)
     for note in comparison.notes:
-        print(note, file=sys.stderr)
+        say(note, sys.stderr)
     if flags.csv:
         to_csv(comparison.scores, flags.csv)
         for name in ("improvement", "normalised"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..disk.loading import load
 from ..errors import UserError
-from .parser import Parser
+from .parser import Parser, add_trust
 from .tables import show_episodes
 
 
@@ -14,10 +14,11 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     parser.add_argument("--members", action="store_true", help="also one episode of each member")
+    add_trust(parser)
     flags = parser.parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
-    agent = load(flags.run)
+    agent = load(flags.run, flags.trust)
     episodes = agent.evaluate(flags.episodes, flags.seed, flags.members)
     show_episodes(f"{flags.run}: {agent.settings.algo} on {agent.settings.env} after {agent.step} steps", episodes)
     return 0

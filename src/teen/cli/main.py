@@ -4,9 +4,12 @@ import importlib
 import os
 import signal
 import sys
+import threading
+from typing import NoReturn
 
 from .. import __version__
 from ..errors import EnvironmentFault, LearnerFault, StorageFault, UserError, printable
+from . import streams
 from .parser import SIGNALLED
 
 USAGE = """\
@@ -28,10 +31,27 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # Each is a module of this package with a function `command(arguments) -> exit code`, imported when it is used:
 # JAX, simulators and matplotlib take seconds to import.
 COMMANDS = ("train", "eval", "envs", "analyze", "compare", "report", "serve", "paper")
+WORKERS = (["train"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 
 
+def entry() -> NoReturn:
+    """Run the command as a process."""
+    output, _ = streams.prepare()
+    code = main()
+    output.flush()
+    if output.lost and code == 0 and sys.argv[1:2] not in WORKERS:
+        if not streams.closed_by_reader(output):
+            print(f"teen: standard output cannot be written: {output.lost.strerror}", file=sys.stderr)
+        code = SIGNALLED + signal.SIGPIPE if streams.closed_by_reader(output) else EXIT_CODES[StorageFault]
+    sys.stderr.flush()
+    if threading.active_count() > 1:  # left behind in a hanging environment: Python would crash while it cleans up
+        os._exit(code)
+    sys.exit(code)
+
+
 def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments in (["--version"], ["-V"]):
         print(__version__)
@@ -39,7 +59,6 @@ def main(arguments: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
         return 0
-    sys.path.append(os.getcwd())  # so that package.module:Id and one's own algorithm are found here
     name, *options = arguments
     try:
         if name not in COMMANDS:
@@ -48,6 +67,18 @@ def main(arguments: list[str] | None = None) -> int:
     except tuple(EXIT_CODES) as error:
         print(f"teen: {printable(str(error))}", file=sys.stderr)
         return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+    except OSError as error:  # a path that is too long, a folder that may not be read, a disk that fails
+        print(
+            f"teen: {printable(f'{error.filename}: {error.strerror}' if error.filename else str(error))}",
+            file=sys.stderr,
+        )
+        return EXIT_CODES[UserError]
+    except Exception as error:
+        if not (isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)):  # the latter is JAX's
+            raise
+        hint = ": take fewer seeds, or smaller networks or batches" if name == "train" else ""
+        print(f"teen: there is not enough memory{hint}", file=sys.stderr)
+        return EXIT_CODES[UserError]
     except KeyboardInterrupt:  # training answers the first Ctrl-C itself
         kept = "; logs and the last checkpoint are kept, the agent is not saved" if name == "train" else ""
         print(f"teen: stopped at once{kept}", file=sys.stderr)

@@ -21,6 +21,12 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
+def add_trust(parser: Any) -> None:
+    """Add the flag for modules that files may name."""
+    text = "modules that the run's files may name, which are then imported; or set TEEN_TRUST"
+    parser.add_argument("--trust", metavar="MODULE[,MODULE...]", default="", help=text)
+
+
 def add_setting(group: Any, leaf: Leaf) -> None:
     """Add a flag for a setting. A flag that is not given stays absent, so that a config file's value counts."""
     source = f"; from {leaf.source}" if leaf.source else ""

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from ..report.runs import find, read
+from ..report.runs import find, read_all
+from ..report.terminal import say
 from ..report.write import write
 from .compare import parse_steps
 from .parser import Parser
@@ -19,5 +20,5 @@ def command(arguments: list[str]) -> int:
     )
     flags = parser.parse_args(arguments)
     steps = [] if flags.steps is None else parse_steps(flags.steps)
-    print(write([read(path) for path in find(flags.runs)], flags.out, steps))
+    say(str(write(read_all(find(flags.runs)), flags.out, steps)))
     return 0

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ..report.serve import PORT, Server
+from ..report.terminal import say
 from .parser import Parser
 
 
@@ -12,7 +13,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--port", type=int, default=PORT, help=f"of 127.0.0.1 (default {PORT}; 0: any free one)")
     flags = parser.parse_args(arguments)
     with Server(flags.folder, flags.port) as server:
-        print(f"{server.url} shows {flags.folder}; Ctrl-C ends it", flush=True)
+        say(f"{server.url} shows {flags.folder}; Ctrl-C ends it")
         try:
             server.serve_forever()
         except KeyboardInterrupt:

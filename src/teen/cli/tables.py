@@ -1,27 +1,28 @@
 """Tables of numbers on the terminal."""
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from ..engine.evaluate import HEADLINE, Episode
+from ..report import terminal
 
 NONE = "–"  # in place of the standard deviation of a single value
 
 
 def show(table: Table) -> None:
-    """Print a table. A pipe has no width of its own: it gets 100 columns."""
-    Console(width=None if sys.stdout.isatty() else 100).print(table)
+    """Print a table, whatever texts are in it."""
+    terminal.show(table)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # returns may be as large as they like
 def std(values: Sequence[float], digits: str) -> str:
     """Return the sample standard deviation (n - 1)."""
     return format(np.std(values, ddof=1), digits) if len(values) > 1 else NONE
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def mean_and_std(values: Sequence[float]) -> str:
     return f"{np.mean(values):.1f}" + (f" ± {std(values, '.1f')}" if len(values) > 1 else "")
 

@@ -6,51 +6,58 @@ from pathlib import Path
 from typing import Any
 
 from .. import algos
-from ..config import presets, toml
+from ..config import modules, presets, toml
 from ..config.facts import CHANGEABLE
 from ..config.job import resolve
 from ..config.run import RunSettings
-from ..errors import UserError
+from ..disk import files
+from ..errors import UserError, printable
 from ..settings import leaves
 from ..training import run as training
-from .parser import SIGNALLED, Parser, add_setting
+from .parser import SIGNALLED, Parser, add_setting, add_trust
 from .tables import show_episodes
 
 
 def command(arguments: list[str]) -> int:
     if any(argument.split("=")[0] == "--resume" for argument in arguments):
-        folder, changes = _resume_arguments(arguments)
-        outcome = training.resume(folder, **changes)
+        folder, trust, changes = _resume_arguments(arguments)
+        outcome = training.resume(folder, trust=trust, **changes)
     else:
         values, out = _arguments(arguments)
         outcome = training.train_job(resolve(values), out)
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         show_episodes(f"{folder} after {outcome.step} steps", episodes)
-        print(f"picture: {folder / 'curve.png'}")
+        print(printable(f"picture: {folder / 'curve.png'}"))
     if outcome.stopped_by is None:
         return 0
     parent = os.path.commonpath(outcome.folders)
+    when = f"after {outcome.step} steps" if outcome.step else "before the first step"
     hint = f", and teen train --resume {parent} goes on" if Path(parent, "checkpoint").is_dir() else ""
-    print(f"stopped after {outcome.step} steps; the agent so far is saved{hint}", file=sys.stderr)
+    print(printable(f"stopped {when}; the agent so far is saved{hint}"), file=sys.stderr)
     return SIGNALLED + outcome.stopped_by
 
 
 def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     """Return the config file's settings, overridden by flags, and the output folder."""
     first = Parser(prog="teen train", add_help=False)  # these decide which other flags there are
-    first.add_argument("--algo")
-    first.add_argument("--base")
+    for name in ("--algo", "--base", "--env"):
+        first.add_argument(name)
     first.add_argument("--config", type=Path)
+    add_trust(first)
     given, _ = first.parse_known_args(arguments)
-    values = toml.read(given.config) if given.config else {}
+    named = {name: value for name, value in (("algo", given.algo), ("env", given.env)) if value is not None}
+    modules.import_named(named)
+    values = _file_settings(given.config) if given.config else {}
+    modules.admit({name: value for name, value in values.items() if name not in named}, given.config, given.trust)
     algo = str(given.algo or values.get("algo", RunSettings.algo))
 
     parser = Parser(prog="teen train", description="Train all seeds in one program.")
-    files = parser.add_argument_group("files")
-    files.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
-    files.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
-    files.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
-    files.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
+    group = parser.add_argument_group("files")
+    group.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
+    group.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
+    group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
+    add_trust(group)
+    group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
     run = parser.add_argument_group("run")
     for leaf in leaves(RunSettings()):
         add_setting(run, leaf)
@@ -62,14 +69,22 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
         add_setting(algorithm, leaf)
     flags = vars(parser.parse_args(arguments))
     out = flags.pop("out")
-    del flags["config"], flags["resume"]
+    del flags["config"], flags["resume"], flags["trust"]
     return {**values, **{name: value for name, value in flags.items() if value is not None}}, out
 
 
-def _resume_arguments(arguments: list[str]) -> tuple[Path, dict[str, Any]]:
-    """Return the run's folder and the settings that change."""
+def _file_settings(path: Path) -> dict[str, Any]:
+    try:
+        return toml.parse(files.read_file(path, toml.LARGEST), path)
+    except OSError as error:
+        raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
+
+
+def _resume_arguments(arguments: list[str]) -> tuple[Path, str, dict[str, Any]]:
+    """Return the run's folder, the modules that it may name, and the settings that change."""
     parser = Parser(prog="teen train --resume", description="Continue a run that was cut.")
     parser.add_argument("--resume", type=Path, required=True, help="the run's folder")
+    add_trust(parser)
     for leaf in leaves(RunSettings()):
         if leaf.name in CHANGEABLE:
             add_setting(parser, leaf)
@@ -78,4 +93,4 @@ def _resume_arguments(arguments: list[str]) -> tuple[Path, dict[str, Any]]:
         allowed = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
         raise UserError(f"a run goes on as it began: with --resume there is no {others[0]}, only {allowed}")
     changes = vars(flags)
-    return changes.pop("resume"), changes
+    return changes.pop("resume"), changes.pop("trust"), changes

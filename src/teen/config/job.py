@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from .. import algos
 from ..errors import UserError
-from ..settings import flat, leaves, replace, stacked, variants
+from ..settings import flat, leaves, replace, shown, stacked, variants
 from ..spec import AnyAlgorithm
 from . import presets
 from .run import RunSettings
 
 MOST_SEEDS = 10_000  # a larger number is a typing error, or a damaged file
+MOST_LANES = 10_000
 
 
 class Variant(NamedTuple):
@@ -52,28 +53,29 @@ class Job(NamedTuple):
 
 def parse_seeds(text: Any) -> tuple[int, ...]:
     """`10` -> 0…9, `3,5,8` -> these, `7,` -> 7, `10-19` -> a range; a list is taken as it is."""
-    if isinstance(text, (list, tuple)):
-        text = ",".join(map(str, text)) + ","
-    text = str(text).replace(" ", "")
     try:
-        if re.fullmatch(r"\d+", text):
-            seeds = list(range(min(int(text), MOST_SEEDS + 1)))
-        else:
-            seeds = []
-            for part in text.rstrip(",").split(","):
-                first, _, last = part.partition("-")
-                seeds += range(int(first), min(int(last or first), int(first) + MOST_SEEDS) + 1)
-    except ValueError:
-        seeds = []
-    if len(seeds) > MOST_SEEDS:
-        raise UserError(f"--seeds {text!r} names more than {MOST_SEEDS:,} seeds")
-    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) >= 2**31:
-        raise UserError(f"--seeds {text!r} names no seeds: write 10, or 3,5,8, or 7, or 10-19")
+        text = ",".join(map(str, text)) + "," if isinstance(text, (list, tuple)) else str(text)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or lists in lists
+        text = ""
+    parts = [re.fullmatch(r" *([0-9]{1,20}) *(?:- *([0-9]{1,20}) *)?", part) for part in text.rstrip(" ,").split(",")]
+    spans = [(int(part[1]), int(part[2] or part[1])) for part in parts if part]
+    if "," not in text and "-" not in text:
+        spans = [(0, count - 1) for count, _ in spans]
+    seeds: list[int] = []
+    for first, last in spans if all(parts) else ():
+        seeds += range(first, min(last, first + MOST_SEEDS) + 1)
+        if len(seeds) > MOST_SEEDS:
+            raise UserError(f"--seeds {shown(text)} names more than {MOST_SEEDS:,} seeds")
+    if not seeds or len(set(seeds)) < len(seeds) or max(seeds) >= 2**31:
+        raise UserError(f"--seeds {shown(text)} names no seeds: write 10, or 3,5,8, or 7, or 10-19")
     return tuple(seeds)
 
 
 def resolve(values: Mapping[str, Any]) -> Job:
     """Return a checked job for flat settings, as flags or TOML keys give them."""
+    for name in ("algo", "base", "env", "preset"):  # on which it depends what else there is
+        if not isinstance(values.get(name, ""), str):
+            raise UserError(f"--{name} must be text, not {shown(values[name])}")
     values = presets.applied(dict(values))
     algo = values.get("algo", RunSettings.algo)
     config = algos.default_config(algo, values.get("base"))
@@ -82,10 +84,13 @@ def resolve(values: Mapping[str, Any]) -> Job:
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise UserError(f"unknown setting {name!r} for algorithm {algo!r}{hint}")
+            raise UserError(f"unknown setting {shown(name)} for algorithm {algo!r}{hint}")
     if "seeds" in values:
         values["seeds"] = parse_seeds(values["seeds"])
     settings = replace(RunSettings(), values)
     if not settings.env:
         raise UserError("--env is missing: for example --env Pendulum-v1")
-    return Job(settings, [Variant(*named) for named in variants(config, values)])
+    job = Job(settings, [Variant(*named) for named in variants(config, values)])
+    if (lanes := len(job.variants) * len(settings.seeds)) > MOST_LANES:
+        raise UserError(f"--seeds and lists make {lanes:,} lanes: a program has at most {MOST_LANES:,}")
+    return job

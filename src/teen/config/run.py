@@ -14,7 +14,7 @@ class RunSettings:
         "auto", "who steps the environments; auto: EnvPool where it offers the task", facts=WATCHING
     )
     seeds: tuple[int, ...] = setting((0,), "10: seeds 0-9; 3,5,8: these; 7,: just 7; 10-19: a range", facts=WATCHING)
-    action_repeat: int = setting(1, "environment steps for which an action is held", "TEEN App. B", low=1)
+    action_repeat: int = setting(1, "environment steps for which an action is held", "TEEN App. B", low=1, high=10_000)
     reward_scale: float = setting(
         1.0, "factor on training rewards; evaluation shows the environment's own", "ours", Facts(same_speed=True)
     )

@@ -14,14 +14,18 @@ from ..errors import UserError
 from ..settings import flat
 from .run import RunSettings
 
+LARGEST = 2**20  # bytes; a real one has two thousand
+MOST_POINTS = 500  # in a line
 
-def read(path: Path) -> dict[str, Any]:
-    """Return the flat settings of a config file. The versions in it are information, not settings."""
+
+def parse(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the flat settings in a config file's content. The versions in it are information, not settings."""
     try:
-        values = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = data.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+        if any(line.count(".") > MOST_POINTS for line in text.split("\n")):
+            raise ValueError(f"a line has more than {MOST_POINTS} points")  # a.a.a.a… = 1 would be parsed for hours
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also of numbers with thousands of digits
         raise UserError(f"config file {path} is damaged: {error}") from None
     values.pop("versions", None)
     for name, value in values.items():

@@ -1,6 +1,8 @@
 """The folder of one variant: config.toml, its logs, agent/ and curve.png."""
 
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +11,40 @@ from ..config.run import RunSettings
 from ..engine.evaluate import HEADLINE, Episode
 from ..errors import InUse, UserError
 from ..spec import PyTree, Spec
-from . import agent, logs
+from . import agent, files, logs
 from .files import write_atomically
-from .lock import holder
+from .lock import NAME, holder
+
+LONGEST_STEM = 60  # characters: file systems take names of 255 bytes
 
 
-def choose(out: Path | None, settings: RunSettings) -> Path:
-    """Return the output folder: the given one, which must be new or empty, or the next free runs/ALGO-ENV-k."""
-    if out is not None:
-        if out.exists() and not (out.is_dir() and all(path.name == "lock" for path in out.iterdir())):
-            if process := holder(out):
-                raise InUse(out, process)
-            raise UserError(f"output folder {out} exists already: choose another --out or remove it")
-        return out
-    stem = f"{settings.algo}-{settings.env}".replace("/", "-").replace(":", "-")
-    return next(p for k in range(1, 10**9) if not (p := Path("runs") / f"{stem}-{k}").exists())
+def check_free(out: Path, locked: bool = False) -> None:
+    """Raise a UserError unless this folder is new or empty. `locked` says that this process holds its lock."""
+    try:
+        free = not os.path.lexists(out) or (out.is_dir() and all(path.name == NAME for path in out.iterdir()))
+    except OSError as error:
+        raise UserError(f"output folder {out} cannot be used: {error.strerror}") from None
+    if not free:
+        if not locked and (process := holder(out)):
+            raise InUse(out, process)
+        raise UserError(f"output folder {out} exists already: choose another --out or remove it")
+
+
+def claim(settings: RunSettings) -> Path:
+    """Make the next free folder runs/ALGO-ENV-k and return it. Of several processes, each gets another one."""
+    stem = re.sub(r"[/:\x00]", "-", f"{settings.algo}-{settings.env}")[:LONGEST_STEM]
+    runs = Path("runs")
+    try:
+        runs.mkdir(exist_ok=True)
+        for k in range(1, 10**9):
+            with suppress(FileExistsError):
+                (runs / f"{stem}-{k}").mkdir()
+                return runs / f"{stem}-{k}"
+    except OSError as error:
+        raise UserError(
+            f"output folder {runs / stem}-k cannot be made: {error.strerror}; give one with --out"
+        ) from None
+    raise UserError(f"there is no free folder {runs / stem}-k: give one with --out")
 
 
 class RunFolder:
@@ -40,15 +61,23 @@ class RunFolder:
         except OSError as error:
             raise UserError(f"output folder {self.path} cannot be written: {error.strerror}") from None
 
-    def resume(self, positions: dict[str, int], step: int) -> None:
-        """Cut the logs back to where a checkpoint knew them. All are checked first."""
+    def check(self, positions: dict[str, int]) -> None:
+        """Compare the logs with what a checkpoint knew of them: how long each was. Changes nothing."""
+        for name in (*logs.APPENDED, *logs.REPLACED, "config.toml", "agent"):
+            if (self.path / name).is_symlink():
+                raise UserError(f"{self.path / name} is a link: links in a run folder are not followed")
         expected = [name for name in logs.APPENDED if name == logs.EVAL or name in positions]
         kept = {name: self._until(name, positions.get(name)) for name in expected}
         self._episodes(kept[logs.EVAL])
         for name in logs.REPLACED:
+            logs.read_whole(self.path, name)
+
+    def cut(self, positions: dict[str, int], step: int) -> None:
+        """Cut the logs back to where a checkpoint knew them. They have been checked."""
+        for name in logs.REPLACED:
             logs.remove_after(self.path, name, step)
         for name in logs.APPENDED:
-            if name in kept:
+            if name in positions:
                 os.truncate(self.path / name, positions[name])
             else:
                 (self.path / name).unlink(missing_ok=True)
@@ -57,9 +86,14 @@ class RunFolder:
     def _until(self, name: str, position: Any) -> bytes:
         """Return a log's content up to this position."""
         path = self.path / name
-        if path.is_symlink() or not path.is_file() or type(position) is not int or path.stat().st_size < position:
+        try:
+            with files.opened(self.path, name) as file:
+                size = os.fstat(file.fileno()).st_size
+                data = file.read(position) if type(position) is int and 0 <= position <= size else b""
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        if type(position) is not int or len(data) != position:
             raise UserError(f"{path} is shorter than its checkpoint says: it was changed since")
-        data = path.read_bytes()[: max(position, 0)]
         if not data.endswith(b"\n"):
             raise UserError(f"{path} does not end a line where its checkpoint says: it was changed since")
         return data

@@ -1,7 +1,6 @@
 """Evaluations and diagnoses in a thread, while training goes on."""
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from ..envs import Envs
+from ..envs import Envs, awake
 from ..errors import EnvironmentFault
 from ..snapshot import Snapshot, filled, joined, on_host
 from ..spec import AnyAlgorithm, PyTree, Tables
@@ -105,6 +104,7 @@ class Evaluator:
         self._closed = True
         if self._thread:
             self._thread.join(self.timeout)
+            self._thread = None
 
     def _proceed(self) -> None:
         if self._due and not self._thread:
@@ -129,7 +129,7 @@ class Evaluator:
     def _check_hanging(self) -> None:
         for envs in (self.envs, self.diagnoser.envs) if self.diagnoser else (self.envs,):
             busy = envs.busy()
-            if busy is None or time.monotonic() - busy[1] <= self.timeout:
+            if busy is None or awake() - busy[1] <= self.timeout:
                 continue
             copy, _ = busy
             lane = "unknown" if copy is None else copy * len(self.seeds) // len(envs)

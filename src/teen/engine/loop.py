@@ -81,7 +81,8 @@ class Loop:
             algo, self.trainer.config, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, diagnoser
         )
         self.step = start.step if start else 0
-        self._kept = self._tried = self.step  # of the newest checkpoint, and of the last attempt at one
+        self._kept = start.step if start else None  # of the newest checkpoint
+        self._tried = self.step  # of the last attempt at one
         self.chunk = plan.chunk(self.step)
         self._metrics: tuple[int, Future[dict[str, Array]]] | None = None  # asked for at this step
         self._quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
@@ -95,7 +96,11 @@ class Loop:
                 self.trainer.restore(start.snapshot.part("trainer"), start.rows)
         self.collector = Collector(algo, self.trainer, crews, self.chunk)
         if start:
-            self._restore(start)
+            try:
+                self._restore(start)
+            except BaseException:
+                self.close()  # evaluations that were due have begun again
+                raise
 
     def run(self) -> End:
         fault: EnvironmentFault | LearnerFault | None = None
@@ -108,15 +113,18 @@ class Loop:
             self._checkpoint()
         except (EnvironmentFault, LearnerFault) as error:
             fault = error
-        finally:
-            one_thread.restore_original_limits()
-        if fault:
             with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
                 self._report(wait=True, all_metrics=True)
+        finally:
+            one_thread.restore_original_limits()
+        end = End(self.trainer.train_state(), self.step, fault)
+        self.close()
+        return end
+
+    def close(self) -> None:
+        """End all threads. A process that exits beside a running one may crash."""
         self.evaluator.close()
-        train = self.trainer.train_state()
         self.trainer.close()
-        return End(train, self.step, fault)
 
     def _train_chunk(self) -> None:
         """Collect a chunk of steps, hand it to the learner, and do what is due at its end."""

@@ -9,28 +9,41 @@ from ..settings import Facts, Precision, ReplayPlace, setting
 WATCHING = Facts(bookkeeping=True)
 CHANGEABLE = Facts(bookkeeping=True, changeable=True)
 
+MOST_STEPS = 2_000_000_000  # a device counts them in 32 bits
+LONGEST = 10**12  # steps between two events; more are a typing error
+
 
 @dataclass(frozen=True)
 class Plan:
     steps: int = setting(
-        1_000_000, "decisions of each seed: environment steps, but for action repeat", "TEEN §5", CHANGEABLE, low=1
+        1_000_000,
+        "decisions of each seed: environment steps, but for action repeat",
+        "TEEN §5",
+        CHANGEABLE,
+        low=1,
+        high=MOST_STEPS,
     )
-    warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0)
-    utd: int = setting(1, "gradient steps per environment step", "REDQ: 20", low=1)
-    batch: int = setting(256, "transitions in a gradient step", "TD3", low=1)
-    buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1)
-    eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1)
+    warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0, high=MOST_STEPS)
+    utd: int = setting(1, "gradient steps per environment step", "REDQ: 20", low=1, high=10_000)
+    batch: int = setting(256, "transitions in a gradient step", "TD3", low=1, high=1_000_000)
+    buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1, high=MOST_STEPS)
+    eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1, high=LONGEST)
     eval_episodes: int = setting(10, "episodes of an evaluation", "TD3", low=1, high=10_000)
-    members_every: int = setting(50_000, "steps between evaluations of each member", "ours", WATCHING, low=1)
-    log_every: int = setting(1_000, "steps between rows of train.csv", "ours", WATCHING, low=1)
+    members_every: int = setting(
+        50_000, "steps between evaluations of each member", "ours", WATCHING, low=1, high=LONGEST
+    )
+    log_every: int = setting(1_000, "steps between rows of train.csv", "ours", WATCHING, low=1, high=LONGEST)
     diagnose_every: int = setting(
         0,
         "steps between rows of diagnostics.csv: bias, entropy, members (docs/diagnostics.md); 0: none",
         "ours",
         WATCHING,
         low=0,
+        high=LONGEST,
     )
-    sync: int = setting(10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1)
+    sync: int = setting(
+        10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1, high=100_000
+    )
     replay: ReplayPlace = setting(
         "auto",
         "where transitions are kept; auto: with the learner, or in host memory where they do not fit",
@@ -40,13 +53,16 @@ class Plan:
     precision: Precision = setting(
         "tf32", "products of an update: float32; tf32: that on a CPU, TF32 on a GPU; bf16: operands rounded to bfloat16"
     )
-    env_timeout: float = setting(60.0, "seconds after which a step counts as hung", "ours", CHANGEABLE, above=0)
+    env_timeout: float = setting(
+        60.0, "seconds after which a step counts as hung", "ours", CHANGEABLE, above=0, high=1_000_000_000
+    )
     checkpoint_every: int = setting(
         25_000,
         "steps between checkpoints, from which --resume goes on; 0: none, not even at the end",
         "ours",
         CHANGEABLE,
         low=0,
+        high=LONGEST,
     )
     on_nan: Literal["quarantine", "stop"] = setting(
         "quarantine",

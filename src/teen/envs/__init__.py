@@ -5,18 +5,31 @@ from typing import Literal
 from ..errors import UserError
 from . import names, pool
 from .adapter import Envs, Lanes, naming, step
+from .clock import awake
 from .gym import GymnasiumEnvs
 from .pool import EnvPoolEnvs
-from .watchdog import Watchdog
+from .watchdog import watched
 from .wrapper import Repeated
 
-__all__ = ["Backend", "Envs", "Lanes", "Watchdog", "choose_backend", "make", "make_crews", "naming", "step"]
+__all__ = [
+    "Backend",
+    "Envs",
+    "Lanes",
+    "awake",
+    "choose_backend",
+    "make",
+    "make_crews",
+    "naming",
+    "step",
+    "watched",
+]
 
 Backend = Literal["auto", "gymnasium", "envpool"]
 
 
 def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "envpool"], str]:
     """Return the backend that `auto` stands for, and a notice if the faster one is missing."""
+    names.check(name)
     if wanted != "auto":
         return wanted, ""
     if pool.offers(name):
@@ -38,8 +51,8 @@ def make_crews(name: str, lanes: int, backend: Backend = "auto", action_repeat: 
 
 def make(name: str, count: int, backend: Backend = "auto", action_repeat: int = 1) -> Envs:
     """Return `count` copies of an environment. A UserError says why it cannot be made or used."""
+    chosen, _ = choose_backend(name, backend)
     if names.is_suite(name) and names.observation_keys(name) is None:
         raise UserError(f"the DeepMind Control Suite has no task {name!r}; teen envs lists those it has")
-    chosen, _ = choose_backend(name, backend)
     envs: Envs = EnvPoolEnvs(name, count) if chosen == "envpool" else GymnasiumEnvs(name, count)
     return Repeated(envs, action_repeat) if action_repeat > 1 else envs

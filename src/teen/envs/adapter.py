@@ -1,6 +1,5 @@
 """The interface of environments that the rest of the project uses, and the lanes that are stepped through it."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -10,20 +9,26 @@ import numpy as np
 from ..errors import CopyFault, EnvironmentFault
 from ..snapshot import Snapshot, filled
 from ..spec import Spec, Step
+from .finite import check_reward
 from .state import UnknownState
 
 Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # next obs, reward, terminated, truncated
 
 
+class GivenUp(SystemExit):
+    """Ends a thread that nobody waits for any more, because its environment hung. Not to be taken for a fault."""
+
+
 class Envs(Protocol):
     """Several copies of one environment, addressed by number.
 
-    Observations are flat float32. Actions lie in [-1, 1] and are mapped to the environment's bounds. A copy that fails
-    raises CopyFault.
+    Observations are flat float32. Actions lie in [-1, 1] and are mapped to the environment's bounds. A copy that fails,
+    or returns a number that is not finite in float32, raises CopyFault: no NaN gets any further.
     """
 
     name: str
     spec: Spec
+    in_python: bool  # whether steps are taken under Python's lock
 
     def __len__(self) -> int: ...
 
@@ -48,7 +53,11 @@ class Envs(Protocol):
         ...
 
     def busy(self) -> tuple[int | None, float] | None:
-        """Return which copy is being stepped and since when (time.monotonic()); None while none is."""
+        """Return which copy is being stepped and since when (clock.awake()); None while none is."""
+        ...
+
+    def mark_in(self, numbers: np.ndarray) -> None:
+        """Keep what `busy` returns in these two numbers from now on, which another process may read."""
         ...
 
     def capture(self, copy: int) -> Snapshot:
@@ -59,26 +68,15 @@ class Envs(Protocol):
         """Set a copy, which has been reset, to a saved state. A ValueError says what does not fit."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Free what the copies hold. Raises nothing."""
+        ...
 
 
 def step(envs: Envs, ids: Sequence[int], actions: np.ndarray) -> Results:
     """Take a whole step: send, then receive."""
     envs.send(ids, actions)
-    return receive_finite(envs, ids)
-
-
-def receive_finite(envs: Envs, ids: Sequence[int]) -> Results:
-    """Return a step's results. A number that is not finite raises CopyFault, so that no NaN gets any further."""
-    results = envs.receive()
-    obs, reward = results[0], results[1]
-    # The sum of finite numbers is finite unless they are huge: cheaper than checking each.
-    if not math.isfinite(obs.sum() + reward.sum()) and not (np.isfinite(obs).all() and np.isfinite(reward).all()):
-        bad = ~np.isfinite(obs).all(1) | ~np.isfinite(reward)
-        row = int(np.flatnonzero(bad)[0])
-        what = "a reward" if np.isfinite(obs[row]).all() else "an observation"
-        raise CopyFault(ids[row], f"step returned {what} that is not finite")
-    return results
+    return envs.receive()
 
 
 @contextmanager
@@ -128,7 +126,10 @@ class Lanes:
 
     def receive(self) -> Step:
         with naming(self.envs, self._who, f"step {self.steps}"):
-            next_obs, reward, terminated, truncated = receive_finite(self.envs, self.ids)
+            next_obs, reward, terminated, truncated = self.envs.receive()
+            if self.reward_scale != 1:
+                reward = reward * self.reward_scale
+                check_reward(reward, self.ids, f", times --reward-scale {self.reward_scale:g},")
             ended = terminated | truncated
             finished = bool(ended.any())
             self.obs = next_obs
@@ -137,7 +138,7 @@ class Lanes:
                 self.obs = next_obs.copy()
                 self.obs[lanes] = self.envs.reset(lanes.tolist())
                 self.episodes[lanes] += 1
-        return Step(next_obs, reward * self.reward_scale, terminated, truncated, self.obs, finished)
+        return Step(next_obs, reward, terminated, truncated, self.obs, finished)
 
     def snapshot(self) -> Snapshot:
         """Return the state of the lanes, with that of their environments where it can be saved."""

@@ -5,109 +5,156 @@ which copy raised it.
 """
 
 import re
-import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 import mujoco
 import numpy as np
 
-from ..errors import CopyFault, UserError, one_line
+from ..errors import CopyFault, UserError, notice, one_line
 from ..snapshot import Snapshot
 from . import names
-from .adapter import Results
-from .flat import FlatEnvs
+from .adapter import GivenUp, Results
+from .finite import check_obs, check_reward
+from .flat import IDLE, FlatEnvs
 from .state import UnknownState, capture, restore
+
+T = TypeVar("T")
+NOT_ITS_FAULT = (KeyboardInterrupt, GivenUp)  # whatever else an environment raises is its fault, SystemExit too
 
 
 class GymnasiumEnvs(FlatEnvs):
+    in_python = True
+
     def __init__(self, name: str, count: int):
         self.envs = [make_one(name) for _ in range(count)]
-        super().__init__(name, self.envs[0].observation_space, self.envs[0].action_space)
-        self._busy: tuple[int, float] | None = None
+        try:
+            super().__init__(name, self.envs[0].observation_space, self.envs[0].action_space)
+        except (UserError, *NOT_ITS_FAULT):
+            raise
+        except BaseException as error:
+            raise UserError(f"{name} has spaces that cannot be used: {described(error)}") from error
 
     def __len__(self) -> int:
         return len(self.envs)
 
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
-        rows = []
-        for row, i in enumerate(ids):
-            with self._busy_with(i, "reset"):
-                obs, _ = self.envs[i].reset(seed=None if seeds is None else seeds[row])
-                rows.append(self._flatten_checked(obs))
-        return np.stack(rows)
+        starts = [
+            self._call(i, "reset", self._reset_one, self.envs[i], None if seeds is None else seeds[row])
+            for row, i in enumerate(ids)
+        ]
+        return self._rows(ids, starts, "reset")
 
     def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
         self._sent = ids, actions
 
     def receive(self) -> Results:
         ids, actions = self._sent
-        results = []
-        for i, action in zip(ids, self.scale(actions), strict=True):
-            with self._busy_with(i, "step"):
-                obs, reward, terminated, truncated, _ = self.envs[i].step(action)
-                results.append((self._flatten_checked(obs), float(reward), bool(terminated), bool(truncated)))
+        results = [
+            self._call(i, "step", self._step_one, self.envs[i], action)
+            for i, action in zip(ids, self.scale(actions), strict=True)
+        ]
         obs, reward, terminated, truncated = zip(*results, strict=True)
-        return np.stack(obs), np.array(reward), np.array(terminated), np.array(truncated)
+        rewards = np.array(reward)
+        check_reward(rewards, ids)
+        return self._rows(ids, obs, "step"), rewards, np.array(terminated), np.array(truncated)
 
-    @contextmanager
-    def _busy_with(self, copy: int, what: str) -> Iterator[None]:
-        """Turn any error raised meanwhile into a CopyFault of this copy."""
-        self._busy = (copy, time.monotonic())
+    @staticmethod
+    def _reset_one(env: gymnasium.Env[Any, Any], seed: int | None) -> Any:
+        obs, _ = env.reset(seed=seed)
+        return obs
+
+    @staticmethod
+    def _step_one(env: gymnasium.Env[Any, Any], action: np.ndarray) -> tuple[Any, float, bool, bool]:
+        obs, reward, terminated, truncated, _ = env.step(action)
+        return obs, float(reward), bool(terminated), bool(truncated)
+
+    def _call(self, copy: int, what: str, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what the function returns, and mark the copy as busy meanwhile."""
+        mark = self._begin(copy)
         try:
-            yield
-        except CopyFault as fault:
+            return function(*arguments)
+        except NOT_ITS_FAULT:
+            raise
+        except CopyFault as fault:  # raised by the watchdog
             raise CopyFault(copy, fault.reason) from fault.__cause__
-        except Exception as error:
+        except BaseException as error:
             raise CopyFault(copy, f"{what} raised {described(error)}") from error
         finally:
-            self._busy = None
+            mark[0] = IDLE
 
-    def _flatten_checked(self, obs: Any) -> np.ndarray:
-        flat = self.flatten(obs)
-        if flat.shape != (self.spec.obs,):
-            raise CopyFault(None, f"returned {flat.size} observation numbers, not the {self.spec.obs} promised")
-        return flat
-
-    def busy(self) -> tuple[int | None, float] | None:
-        return self._busy
+    def _rows(self, ids: Sequence[int], observations: Iterable[Any], what: str) -> np.ndarray:
+        """Return (id, obs) of observations as the environments returned them."""
+        rows: list[np.ndarray] = []
+        try:
+            with np.errstate(over="ignore"):  # infinity is reported as such
+                for obs in observations:
+                    rows.append(self.flatten(obs))
+        except (Exception, SystemExit) as error:
+            raise CopyFault(ids[len(rows)], f"{what} returned what is no observation: {described(error)}") from error
+        for copy, row in zip(ids, rows, strict=True):
+            if row.shape != (self.spec.obs,):
+                raise CopyFault(copy, f"returned {row.size} observation numbers, not the {self.spec.obs} promised")
+        stacked = np.stack(rows)
+        check_obs(stacked, ids, what)
+        return stacked
 
     def capture(self, copy: int) -> Snapshot:
         try:
             return capture(self.envs[copy])
         except UnknownState:
             raise
-        except Exception as error:  # raised by the environment's save_state
+        except (Exception, SystemExit) as error:  # raised by the environment's save_state
             raise UnknownState(f"saving its state raised {described(error)}") from error
 
     def restore(self, copy: int, state: Snapshot) -> None:
         restore(self.envs[copy], state)
 
     def close(self) -> None:
-        for env in self.envs:
-            env.close()
+        if self.busy():
+            return  # a copy hangs: it is left behind as it is
+        raised = [reason for reason in map(_close, self.envs) if reason]
+        if raised:
+            notice(f"environment {self.name}: close raised {raised[0]}")
 
 
-def described(error: Exception) -> str:
-    return f"{type(error).__name__}: {one_line(error)}"
+def _close(env: gymnasium.Env[Any, Any]) -> str:
+    """Close an environment, and return what it raised."""
+    try:
+        env.close()
+    except NOT_ITS_FAULT:
+        raise
+    except BaseException as error:
+        return described(error)
+    return ""
+
+
+def described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {one_line(error)}"
+    except Exception:  # raised by its __str__
+        return type(error).__name__
 
 
 def make_one(name: str) -> gymnasium.Env[Any, Any]:
     """Return one environment. A UserError says why it cannot be made."""
-    registered = name
+    names.check(name)
     if names.is_suite(name):
         register_suite(name)
-        registered = f"{name}-v0"  # Shimmy registers the suite's tasks as version 0
     try:
         with warnings.catch_warnings(), quiet_mujoco():
             # An older version is often chosen on purpose: the paper used v3.
             warnings.filterwarnings("ignore", message=".*is out of date.*")
-            return gymnasium.make(registered)
+            return gymnasium.make(names.registered_id(name))
+    except NOT_ITS_FAULT:
+        raise
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(f"environment {name!r} cannot be made: {one_line(error)}{_advice(name)}") from None
+    except BaseException as error:  # raised by the environment
+        raise UserError(f"environment {name!r} cannot be made: {described(error)}") from error
 
 
 @contextmanager

@@ -6,9 +6,13 @@ that a user's module registers (`package.module:Id`).
 
 import json
 import re
+import sys
 from functools import cache
 from importlib.resources import files
 
+from ..errors import UserError
+
+LONGEST = 255  # characters of a name
 SUITE = "dm_control/"
 
 # The table of the paper that a task is in, by the version that the paper used.
@@ -24,6 +28,31 @@ PAPER = {
     f"{SUITE}walker-walk": "table 2",
     f"{SUITE}walker-run": "table 2",
 }
+
+
+def check(name: object) -> None:
+    """Raise a UserError for what cannot be the name of a task, or is in a module that has not been imported.
+
+    To import a module is to execute it, so that is left to those who know whether the user named it.
+    """
+    if not isinstance(name, str):
+        raise UserError(f"an environment is given by its name, not by {name!r:.100}")
+    if not name.isprintable() or len(name) > LONGEST:
+        raise UserError(f"environment {name[:100]!r} cannot be made: names have {LONGEST} printable characters at most")
+    module, colon, task = name.partition(":")
+    if colon and not (module and task and ":" not in task):
+        raise UserError(f"environment {name!r} cannot be made: one in a module is named package.module:Id")
+    if colon and sys.modules.get(module) is None:
+        raise UserError(
+            f"environment {name!r} is in the module {module}, which has not been imported: import {module} "
+            "first, name it with --env, or allow it with --trust where a run's files name it"
+        )
+
+
+def registered_id(name: str) -> str:
+    """Return Gymnasium's id of a task. It has no colon, by which Gymnasium would import a module."""
+    # Shimmy registers the suite's tasks as version 0.
+    return f"{name}-v0" if is_suite(name) else name.rpartition(":")[2]
 
 
 def is_suite(name: str) -> bool:

@@ -13,7 +13,6 @@ EnvPool is optional and slow to import, so functions import it.
 """
 
 import os
-import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -24,7 +23,8 @@ from ..errors import CopyFault, UserError, one_line
 from ..snapshot import Snapshot
 from . import names
 from .adapter import Results
-from .flat import FlatEnvs
+from .finite import check_obs, check_reward
+from .flat import IDLE, FlatEnvs
 from .state import UnknownState
 
 
@@ -45,7 +45,7 @@ def unavailable() -> str:
 
 def offers(name: str) -> bool:
     """Return whether EnvPool has this MuJoCo task. Other families are left out: theirs differ from Gymnasium's."""
-    if unavailable() or ":" in name:
+    if ":" in name or unavailable():
         return False
     import envpool
     from envpool.mujoco.gym.registration import gym_mujoco_envs
@@ -56,6 +56,8 @@ def offers(name: str) -> bool:
 
 
 class EnvPoolEnvs(FlatEnvs):
+    in_python = False
+
     def __init__(self, name: str, count: int):
         if reason := unavailable():
             raise UserError(f"--backend envpool cannot be used: {reason}")
@@ -68,7 +70,6 @@ class EnvPoolEnvs(FlatEnvs):
         self.count = count
         self._pool: Any = None
         self._all = np.arange(count, dtype=np.int32)
-        self._since: float | None = None
 
     def __len__(self) -> int:
         return self.count
@@ -77,10 +78,11 @@ class EnvPoolEnvs(FlatEnvs):
         if self._keys:
             columns = [np.asarray(obs[key]) for key in self._keys]
             obs = np.concatenate([c.reshape(len(c), -1) for c in columns], axis=1)
-        return np.asarray(obs, np.float32)
+        with np.errstate(over="ignore"):  # infinity is reported as such
+            return np.asarray(obs, np.float32)
 
     def reset(self, ids: Sequence[int], seeds: Sequence[int] | None = None) -> np.ndarray:
-        self._since = time.monotonic()
+        mark = self._begin()
         try:
             if self._pool is None:
                 self._pool = self._make(ids, seeds)
@@ -89,8 +91,10 @@ class EnvPoolEnvs(FlatEnvs):
         except RuntimeError as error:
             raise CopyFault(None, f"reset raised {one_line(error)}") from error
         finally:
-            self._since = None
-        return np.take(self._rows(obs), _order(info["env_id"], ids), axis=0)
+            mark[0] = IDLE
+        rows = np.take(self._rows(obs), _order(info["env_id"], ids), axis=0)
+        check_obs(rows, ids, "reset")
+        return rows
 
     def _make(self, ids: Sequence[int], seeds: Sequence[int] | None) -> Any:
         import envpool
@@ -113,27 +117,26 @@ class EnvPoolEnvs(FlatEnvs):
     def send(self, ids: Sequence[int], actions: np.ndarray) -> None:
         self._sent = numbers = self._all if ids == range(self.count) else np.asarray(ids, np.int32)
         scaled = np.ascontiguousarray(self.scale(actions), np.float64)
-        self._since = time.monotonic()
         self._pool._send([numbers, numbers, scaled])
 
     def receive(self) -> Results:
+        mark = self._begin()  # not in `send`: what the host does in between may take long and is not the simulator's
         try:
             state = dict(zip(self._state_keys, self._pool._recv(), strict=True))
         except RuntimeError as error:
             raise CopyFault(None, f"step raised {one_line(error)}") from error
         finally:
-            self._since = None
+            mark[0] = IDLE
         obs = {key: state[f"obs:{key}"] for key in self._keys} if self._keys else state["obs"]
         reward, truncated, ids = state["reward"].astype(np.float64), state["trunc"], state["info:env_id"]
         terminated = state["done"] & ~truncated
         results = self._rows(obs), reward, terminated, truncated
+        check_obs(results[0], ids, "step")
+        check_reward(reward, ids)
         if (ids == self._sent).all():
             return results
         rows = _order(ids, self._sent)
         return results[0][rows], reward[rows], terminated[rows], truncated[rows]
-
-    def busy(self) -> tuple[int | None, float] | None:
-        return None if self._since is None else (None, self._since)
 
     def capture(self, copy: int) -> Snapshot:
         raise UnknownState("EnvPool cannot save the state of its simulators")
@@ -142,7 +145,7 @@ class EnvPoolEnvs(FlatEnvs):
         raise ValueError("EnvPool cannot take over a simulator's state")
 
     def close(self) -> None:
-        if self._pool is not None:
+        if self._pool is not None and not self.busy():  # it would wait for a simulator that hangs
             self._pool.close()
 
 

@@ -171,5 +171,5 @@ def _set_generator(owner: object, name: str, state: Any) -> None:
 def _load(owner: Any, state: dict[str, Any]) -> None:
     try:
         owner.load_state(state)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(f"load_state raised {type(error).__name__}: {one_line(error)}") from error

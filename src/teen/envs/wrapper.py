@@ -5,14 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from .adapter import Envs, Results, step
+from .finite import check_reward
 
 
 class EnvsWrapper:
     """Passes every call on; a wrapper overrides what it changes of `reset`, `send` and `receive`."""
 
     def __init__(self, envs: Envs):
-        self.envs, self.name, self.spec = envs, envs.name, envs.spec
-        self.flatten, self.scale, self.busy = envs.flatten, envs.scale, envs.busy
+        self.envs, self.name, self.spec, self.in_python = envs, envs.name, envs.spec, envs.in_python
+        self.flatten, self.scale, self.busy, self.mark_in = envs.flatten, envs.scale, envs.busy, envs.mark_in
         self.capture, self.restore, self.close = envs.capture, envs.restore, envs.close
 
     def __len__(self) -> int:
@@ -52,4 +53,5 @@ class Repeated(EnvsWrapper):
             running = running[~(results[2] | results[3])]
             if not running.size:
                 break
+        check_reward(reward, ids)
         return obs, reward, terminated, truncated

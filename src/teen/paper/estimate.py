@@ -15,6 +15,7 @@ from ..config.facts import SAME_SPEED
 from ..disk.files import write_atomically
 from ..engine.log import Log
 from ..errors import EnvironmentFault, UserError
+from ..settings import number_text
 from ..training import run as training
 from ..training.stopping import stop_requests
 from .runs import PlannedRun
@@ -38,7 +39,7 @@ def machine() -> str:
 def kind(planned: PlannedRun) -> str:
     """Return a name that programs of equal speed share."""
     program = planned.program
-    changes = [f"{name}={value:g}" for name, value in program.changes if name not in SAME_SPEED]
+    changes = [f"{name}={number_text(value)}" for name, value in program.changes if name not in SAME_SPEED]
     size = ["smoke"] if program.smoke else []
     return " ".join([program.algo, program.env, *changes, *size, f"{planned.lanes} lanes"])
 

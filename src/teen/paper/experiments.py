@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..envs import names
 from ..errors import UserError
 from ..measure.region import check_installed
+from ..settings import number_text
 from . import ablations, claims, curves, region, tables, theory
 from .claims import ALPHA_0, BASELINES, CONTROL, OURS
 from .needs import Entry, Need, preset_alpha
@@ -68,7 +69,7 @@ class Varied(NamedTuple):
         for env in scale.tasks(self.tasks):
             for value in self.few if scale.smoke else self.values:
                 changes = () if value == unchanged else ((self.setting, value),)
-                label, paper = f"{self.word}{value:g}", OURS if value == self.usual else ""
+                label, paper = f"{self.word}{number_text(value)}", OURS if value == self.usual else ""
                 tuned, control = (Need("teen", env, a, changes, *extent) for a in (preset_alpha(env), 0.0))
                 entries += [Entry(label, tuned, paper=paper), Entry(label, control, ALPHA_0)]
         return entries
@@ -78,7 +79,11 @@ def varied_alpha(scale: Scale) -> list[Entry]:
     """Return entries that one program trains, as alpha may differ between lanes."""
     extent = scale.extent(FEWER_SEEDS, STEPS)
     return [
-        Entry(f"α={alpha:g}", Need("teen", env, alpha, (), *extent), paper=OURS if alpha == preset_alpha(env) else "")
+        Entry(
+            f"α={number_text(alpha)}",
+            Need("teen", env, alpha, (), *extent),
+            paper=OURS if alpha == preset_alpha(env) else "",
+        )
         for env in scale.tasks(ABLATED)
         for alpha in (ALPHAS[:2] if scale.smoke else ALPHAS)
     ]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ..config.facts import BOOKKEEPING
 from ..config.job import resolve
+from ..settings import number_text
 from . import scale
 
 PRESET = "paper"
@@ -68,8 +69,8 @@ def folder_name(program: Need, alphas: tuple[float, ...], seeds: tuple[int, ...]
     """Return a name that says everything in which planned runs differ, except the number of steps, which may grow."""
     parts = [
         f"{program.algo}-{program.env}".replace("/", "-").replace(":", "-"),
-        *(f"{name}={value:g}" for name, value in program.changes),
-        *([f"alpha={'+'.join(f'{alpha:g}' for alpha in alphas)}"] if alphas else []),
+        *(f"{name}={number_text(value)}" for name, value in program.changes),
+        *([f"alpha={'+'.join(number_text(alpha) for alpha in alphas)}"] if alphas else []),
         f"seeds={ranges(seeds)}",
         *([f"steps={program.steps}"] if program.agent else []),
     ]

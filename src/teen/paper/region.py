@@ -69,10 +69,9 @@ def _visited(agent: Agent, training_seed: int, episodes: int, seed: int) -> list
     lane = agent.seeds.index(training_seed)
     configs, weights = jax.tree.map(lambda leaf: leaf[lane : lane + 1], (agent.configs, agent.weights))
     pool = envs.make(agent.settings.env, episodes, "auto", agent.settings.action_repeat)
+    scene = Scene(agent.algo, configs, weights, pool, [training_seed], 2**31 + seed, [0])
     try:
-        with envs.Watchdog(agent.settings.plan.env_timeout, [pool]):
-            scene = Scene(agent.algo, configs, weights, pool, [training_seed], 2**31 + seed, [0])
-            return explored(scene, episodes)[0]
+        return envs.watched(agent.settings.plan.env_timeout, [pool], lambda: explored(scene, episodes)[0])
     finally:
         pool.close()
 

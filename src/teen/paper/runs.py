@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..config.job import Job, resolve
 from ..disk import lock
-from ..errors import EnvironmentFault, InUse, LearnerFault, UserError
+from ..errors import EnvironmentFault, InUse, LearnerFault, UserError, printable
 from ..training import run as training
 from .needs import Need, folder_name
 from .store import SET_ASIDE, Store, StoredRun, place
@@ -117,10 +117,10 @@ def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
         try:
             outcome = _train(planned, out)
         except InUse as taken:  # another process was faster
-            print(f"{taken}; this process goes on with the next", flush=True)
+            print(printable(f"{taken}; this process goes on with the next"), flush=True)
         except (UserError, EnvironmentFault, LearnerFault) as error:
             failures.append(Failure(planned, error))
-            print(f"teen: {planned.folder.name}: {error}", file=sys.stderr, flush=True)
+            print(printable(f"teen: {planned.folder.name}: {error}"), file=sys.stderr, flush=True)
         else:
             if outcome.stopped_by is not None:
                 return outcome.stopped_by, failures

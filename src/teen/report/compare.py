@@ -1,6 +1,6 @@
 """Compare runs: scores of each label on each environment, and how likely one label beats another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,11 +10,14 @@ import numpy as np
 from ..disk.logs import csv_table
 from ..errors import UserError
 from . import statistics
-from .runs import Run, labels
+from .labels import labels
+from .runs import Run
 from .statistics import Interval, sample_std
 
 MILESTONES = (300_000, 500_000, 1_000_000)  # steps at which papers report scores
 ALL = "all"  # in place of one environment's name
+MOST_SEEDS = 10_000  # that are compared at once
+MOST_LABELS = 100  # of which each is compared with each
 IMPROVEMENT = (
     *("env", "environments", "step", "label", "over"),
     *("probability", "low", "high", "best_probability", "best_low", "best_high"),
@@ -43,6 +46,7 @@ Pools = dict[str, dict[str, list[Run]]]  # by environment and label: runs that d
 Tasks = Mapping[str, Mapping[str, Scores]]  # by label and environment
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # returns may be as large as they like
 def compare(
     runs: Sequence[Run], steps: Sequence[int] | None = None, reference: str | None = None, also: Sequence[int] = ()
 ) -> Comparison:
@@ -63,17 +67,18 @@ def compare(
         raise UserError(f"--reference {reference!r} is none of the labels here: {', '.join(names)}")
     reference = reference or ("td3" if "td3" in names else names[0])
     comparison = Comparison(reference, [], [], [], notes)
+    notes += _what_is_large(pools, names)
     steps = sorted(set(steps or ()))
     for env, pool in pools.items():
         for step in steps or _default_steps([run for members in pool.values() for run in members], also):
             by_label = scores_at(pool, step)
             comparison.scores.extend(_score_row(env, step, label, scores) for label, scores in by_label.items())
             task = {label: {env: scores} for label, scores in by_label.items()}
-            comparison.improvement.extend(_improvement_rows(env, step, task))
+            comparison.improvement.extend(_improvement_rows(env, step, task) if len(names) <= MOST_LABELS else ())
     for step in (steps or _default_steps(begun, also)) if len(pools) > 1 else ():
         by_env = {env: scores_at(pool, step) for env, pool in pools.items()}
         tasks = {name: {env: by_env[env][name] for env in by_env if name in by_env[env]} for name in names}
-        comparison.improvement.extend(_improvement_rows(ALL, step, tasks))
+        comparison.improvement.extend(_improvement_rows(ALL, step, tasks) if len(names) <= MOST_LABELS else ())
         comparison.normalised.extend(_normalised_rows(step, tasks, reference, notes))
     for step in (*steps, *also):
         if not any(row["step"] == step for row in comparison.scores):
@@ -91,7 +96,20 @@ def pooled(runs: Sequence[Run]) -> Pools:
             for seed in sorted(_seeds(run) & _seeds(other)):
                 raise UserError(f"seed {seed} of {label} on {run.env} occurs twice: in {other.path} and in {run.path}")
         pool.append(run)
+    if (count := sum(map(len, map(_seeds, runs)))) > MOST_SEEDS:
+        raise UserError(f"these runs have {count:,} seeds, and at most {MOST_SEEDS:,} are compared: name fewer runs")
     return pools
+
+
+def _what_is_large(pools: Pools, names: Sequence[str]) -> Iterator[str]:
+    """Yield notes on what is computed otherwise, or left out, because there is so much."""
+    for env, pool in pools.items():
+        for label, runs in pool.items():
+            seeds = sum(len(run.seeds) for run in runs)
+            if (resamples := statistics.resamples_of(seeds)) < statistics.RESAMPLES:
+                yield f"{label} on {env} has {seeds:,} seeds: its intervals are of {resamples:,} resamples"
+    if len(names) > MOST_LABELS:
+        yield f"there are {len(names):,} labels: beyond {MOST_LABELS}, no probabilities of improvement are computed"
 
 
 def _seeds(run: Run) -> set[int]:
@@ -191,7 +209,7 @@ def to_csv(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a file. Without rows, remove a file that is there: it would be taken for theirs."""
     try:
         if rows:
-            path.write_text(csv_table(rows))
+            path.write_bytes(csv_table(rows).encode())
         else:
             path.unlink(missing_ok=True)
     except OSError as error:

@@ -7,14 +7,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..disk.files import write_atomically
+from ..errors import printable
+from .evaluations import Evaluations
 from .metrics import mean_and_std
-from .runs import Evaluations
+from .style import styled
 
 
 def plot(evaluations: Evaluations, picture: Path, title: str) -> None:
     """Write the figure as PNG, in place of an earlier one."""
     content = io.BytesIO()
-    figure(evaluations, title).savefig(content, format="png")
+    with styled():
+        figure(evaluations, title).savefig(content, format="png")
     write_atomically(picture, content.getvalue())
 
 
@@ -33,7 +36,7 @@ def figure(evaluations: Evaluations, title: str) -> Figure:
         axes.plot(steps, mean, color="tab:blue", linewidth=2, label=f"mean of {len(seeds)} seeds{fewer}")
         axes.fill_between(steps, mean - std, mean + std, color="tab:blue", alpha=0.15, linewidth=0)
         axes.legend(frameon=False)
-    axes.set(title=title, xlabel="environment steps", ylabel="return without noise")
+    axes.set(title=printable(title), xlabel="environment steps", ylabel="return without noise")
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     return made

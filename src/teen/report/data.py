@@ -1,12 +1,12 @@
 """Collect everything a report shows, as one dict that JSON can hold."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import metrics, statistics
+from . import metrics, statistics, thinning
 from .compare import Comparison, compare, pooled
 from .quantities import MEANING
 from .runs import Run
@@ -24,16 +24,19 @@ def collect(runs: Sequence[Run], steps: Sequence[int] = ()) -> dict[str, Any]:
     comparison = compare(begun, also=steps) if begun else Comparison("", [], [], [], [])
     pools = pooled(begun)
     names = dict(zip((run.path for run in runs), _names(runs), strict=True))
+    most = thinning.most_numbers(pools)
+    remarks = [thinning.note(members, names, most) for pool in pools.values() for members in pool.values()]
+    remarks += [_unfinished(run, names[run.path]) for run in runs]
     labels = {run.path: label for pool in pools.values() for label, members in pool.items() for run in members}
     return {
         "labels": list(dict.fromkeys(label for pool in pools.values() for label in pool)),
-        "environments": [_environment(env, pool) for env, pool in pools.items()],
+        "environments": [_environment(env, pool, most) for env, pool in pools.items()],
         "scores": plain(comparison.scores),
         "improvement": plain(comparison.improvement),
         "normalised": plain(comparison.normalised),
         "reference": comparison.reference,
         "meaning": MEANING,
-        "notes": [*comparison.notes, *(note for run in runs if (note := _unfinished(run, names[run.path])))],
+        "notes": [*comparison.notes, *filter(None, remarks)],
         "runs": [
             {
                 "name": names[run.path],
@@ -78,12 +81,12 @@ def _unfinished(run: Run, name: str) -> str:
     return f"{name} has {run.steps[-1]:,} of {planned:,} steps" if unfinished else ""
 
 
-def _environment(env: str, pool: dict[str, list[Run]]) -> dict[str, Any]:
+def _environment(env: str, pool: Mapping[str, Sequence[Run]], most: int) -> dict[str, Any]:
     step = min(int(run.steps[-1]) for runs in pool.values() for run in runs)  # the last that all runs have
     part: dict[str, Any] = {"env": env, "step": step, "curves": [], "members": []}
     part |= {"training": {}, "diagnostics": {}, "confusion": []}
     for label, runs in pool.items():
-        part["curves"].append({"label": label, **curve(runs)})
+        part["curves"].append({"label": label, **curve(runs, most)})
         if (members := _members(runs))["steps"]:
             part["members"].append({"label": label, **members})
         for kind, curves in (("training", metrics.training(runs)), ("diagnostics", metrics.diagnostics(runs))):
@@ -94,9 +97,10 @@ def _environment(env: str, pool: dict[str, list[Run]]) -> dict[str, Any]:
     return part
 
 
-def curve(runs: Sequence[Run]) -> dict[str, Any]:
-    """Return statistics over the seeds that have each evaluation. A single seed has no standard deviation."""
-    steps = np.unique(np.concatenate([run.steps for run in runs]))
+def curve(runs: Sequence[Run], most: int = thinning.MOST_NUMBERS) -> dict[str, Any]:
+    """Return statistics over the seeds that have each evaluation, in at most as many numbers. A single seed has no
+    standard deviation."""
+    steps = thinning.shown(runs, most)
     returns = np.concatenate([_at(run, steps) for run in runs])
     mean, std = metrics.mean_and_std(returns)
     iqm, low, high = statistics.iqm_curve(returns)
@@ -106,21 +110,23 @@ def curve(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _at(run: Run, steps: np.ndarray) -> np.ndarray:
-    """Return a run's (seed, step) returns at these steps, which include its own."""
+    """Return a run's (seed, step) returns at these steps."""
     returns = np.full((len(run.seeds), len(steps)), np.nan)
-    returns[:, np.searchsorted(steps, run.steps)] = run.returns
+    _, places, evaluations = np.intersect1d(steps, run.steps, assume_unique=True, return_indices=True)
+    returns[:, places] = run.returns[:, evaluations]
     return returns
 
 
 def _members(runs: Sequence[Run]) -> dict[str, Any]:
     """Return means over seeds: of the evaluated policy, of its members, and of each seed's best member."""
-    steps = sorted({step for run in runs for step in run.members if step in run.steps})
+    common = [set(run.members) & set(run.steps.tolist()) for run in runs]
+    steps = thinning.chosen(np.array(sorted(set().union(*common)), int), thinning.MOST_POINTS).tolist()
     means: dict[str, list[Any]] = {"policy": [], "members": [], "best": []}
     for step in steps:
-        evaluated = [run for run in runs if step in run.members and step in run.steps]
+        evaluated = [run for run, both in zip(runs, common, strict=True) if step in both]
         tables = [run.members[step] for run in evaluated]
         returns = {
-            "policy": [run.returns[:, run.steps == step] for run in evaluated],
+            "policy": [run.returns[:, np.searchsorted(run.steps, step)] for run in evaluated],
             "members": tables,
             "best": [np.fmax.reduce(table, axis=1, initial=np.nan) for table in tables],
         }

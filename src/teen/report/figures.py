@@ -1,21 +1,25 @@
 """Plot learning curves for print: one column wide or two, with vector fonts and the colours of the page."""
 
 import io
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from ..errors import printable
+from .style import styled
+
 COLUMN, PAGE = 3.3, 6.8  # widths of a paper's column and page, in inches
 COLOURS = ("#0068b0", "#d55e00", "#00855f", "#cf5f9e", "#15181c", "#8a2be2")
 DASHES = ("-", "--", ":")  # beyond as many labels as colours
 KINDS = {"mean": "mean return", "iqm": "IQM of returns"}
+MOST_PANELS = 60  # of one figure
+MOST_NAMED = 100  # labels in a legend
+LONGEST_TITLE, LONGEST_LABEL = 60, 120  # characters
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -34,7 +38,6 @@ STYLE: Any = {
     "legend.frameon": False,
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
 }
 
 
@@ -45,7 +48,7 @@ def plot(data: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     for kind in KINDS:
         for part, name in zip(environments, names, strict=True):
             yield from curves(f"{name}-{kind}", [part], data["labels"], kind)
-        if len(environments) > 1:
+        if 1 < len(environments) <= MOST_PANELS:
             yield from curves(f"all-{kind}", environments, data["labels"], kind)
 
 
@@ -67,8 +70,7 @@ def curves(name: str, parts: list[dict[str, Any]], labels: list[str], kind: str)
 
 def files(name: str, make: Callable[[], Figure]) -> Iterator[tuple[str, bytes]]:
     """Yield a figure as PNG and PDF: file names and contents."""
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # of a letter that the font lacks; it prints as a box
+    with styled(STYLE):
         figure = make()
         for suffix, metadata in (("png", {"Software": None}), ("pdf", {"CreationDate": None})):
             content = io.BytesIO()
@@ -80,8 +82,10 @@ def _figure(parts: list[dict[str, Any]], labels: list[str], kind: str) -> Figure
     columns = min(len(parts), 3)
     rows = -(-len(parts) // columns)
     shown = [label for label in labels if any(curve["label"] == label for part in parts for curve in part["curves"])]
+    shown = shown[:MOST_NAMED]
     width = COLUMN if columns == 1 else PAGE
-    longest = max(map(len, shown), default=1)
+    texts = [short(label, LONGEST_LABEL) for label in shown]
+    longest = max(map(len, texts), default=1)
     across = max(1, min(len(shown), int(width * 15 / (longest + 6))))  # labels beside each other in the legend
     legend_height = 0.17 * -(-len(shown) // across)
     height = rows * (2.1 if columns < 3 else 1.75) + legend_height
@@ -89,7 +93,7 @@ def _figure(parts: list[dict[str, Any]], labels: list[str], kind: str) -> Figure
     lines: dict[str, Line2D] = {}
     for place, part in enumerate(parts):
         lines |= _curves(figure.add_subplot(rows, columns, place + 1), part, labels, kind)
-    texts = [f" {label}" if label.startswith("_") else label for label in shown]  # matplotlib leaves out _names
+    texts = [f" {text}" if text.startswith("_") else text for text in texts]  # matplotlib leaves out _names
     handles = [lines[label] for label in shown]
     figure.legend(handles, texts, loc="outside upper center", ncols=across, handlelength=1.8, columnspacing=1.2)
     figure.supxlabel("environment steps", fontsize=8)
@@ -114,11 +118,16 @@ def _curves(axes: Axes, part: dict[str, Any], labels: list[str], kind: str) -> d
         (line,) = axes.plot(steps, middle, color=colour, linestyle=dash, marker=marker, markersize=3)
         lines[curve["label"]] = line
         axes.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set_title(part["env"])
+    axes.set_title(short(part["env"], LONGEST_TITLE))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda step, _: short_step(step)))
     return lines
+
+
+def short(text: str, most: int) -> str:
+    """Return a text that fits into a figure, whatever file it came from."""
+    return printable(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def short_step(step: float) -> str:

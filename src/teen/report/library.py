@@ -1,32 +1,32 @@
-"""The runs below one folder, as they are at this moment. A run is read again only when its files have changed."""
+"""The runs below one folder, as they are at this moment: the list of them, and what a page shows of some."""
 
 import hashlib
-import json
+import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..disk.lock import holder
-from ..disk.logs import CONFUSION, DIAGNOSTICS, EVAL, TRAIN
 from ..errors import UserError
 from .data import collect, plain
 from .metrics import mean
-from .runs import Run, find, read
+from .page import as_json
+from .runs import MOST_TOGETHER, Run, find
+from .shelf import Shelf, Stamp, most_bytes, stamp_of
 
-LOGS = (EVAL, TRAIN, DIAGNOSTICS, CONFUSION)
-FILES = ("config.toml", *LOGS, *(f"{name}.gz" for name in LOGS))  # that are read of a run
 MOST_ANSWERS = 8  # kept for pages that ask again
-
-Stamp = tuple[tuple[str, int, int], ...]  # names, times and sizes of a run's files
+READERS = 2  # threads that read runs for the list
+PATIENCE = 5.0  # seconds that the list waits for them
 
 
 class RunSummary(NamedTuple):
     """A line of the list of runs."""
 
-    name: str
-    changed: float  # seconds since 1970
-    writing: bool
+    name: str = ""
+    changed: float = 0.0  # seconds since 1970
+    writing: bool = False
     algo: str = ""
     env: str = ""
     seeds: int = 0
@@ -36,14 +36,33 @@ class RunSummary(NamedTuple):
     error: str = ""
 
 
+UNREAD = RunSummary(error="it is still being read")
+
+
+class Answer:
+    """What a page shows. The first who asks for it makes it; others wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.stamps: list[Stamp] | None = None
+        self.text, self.tag = "", ""
+
+
 class Library:
     def __init__(self, root: Path):
-        if not root.is_dir():
+        if not os.path.isdir(root):
             raise UserError(f"{root} is not a folder")
-        self.root = root.resolve()
-        self._lock = threading.Lock()  # one request reads at a time; those that wait then use what it read
-        self._runs: dict[Path, tuple[Stamp, Run | str]] = {}  # a run, or what is wrong with it
-        self._answers: dict[tuple[str, ...], tuple[list[Stamp], str, str]] = {}  # by names: stamps, text, tag
+        self.root = Path(os.path.realpath(root))
+        self._shelf = Shelf()
+        self._guard = threading.Lock()  # of what follows; nobody reads files while holding it
+        self._summaries: dict[Path, tuple[Stamp, RunSummary]] = {}
+        self._pending: dict[Path, Future[None]] = {}  # summaries that are being made
+        self._answers: dict[tuple[str, ...], Answer] = {}  # by the runs' names; the newest last
+        self._readers = ThreadPoolExecutor(READERS)
+
+    def close(self) -> None:
+        """Read no further runs for the list."""
+        self._readers.shutdown(wait=False, cancel_futures=True)
 
     def folders(self) -> dict[str, Path]:
         """Return run folders by name. A requested name is looked up here and never made into a path."""
@@ -57,80 +76,87 @@ class Library:
         return folders
 
     def summaries(self) -> list[RunSummary]:
-        """Return all runs, newest first."""
-        with self._lock:
-            folders = self.folders()
-            summaries = [self._summary(name, path) for name, path in folders.items()]
-            self._runs = {path: self._runs[path] for path in folders.values()}  # forget those that are gone
-        return sorted(summaries, key=lambda run: run.changed, reverse=True)
+        """Return all runs, newest first. One that takes long to read is shown as it was before, or as unread."""
+        folders = self.folders()
+        stamps = {path: stamp_of(path) for path in folders.values()}
+        self._shelf.forget_all_but(stamps)
+        with self._guard:
+            self._summaries = {path: kept for path, kept in self._summaries.items() if path in stamps}
+            changed = [path for path in stamps if self._summaries.get(path, (None,))[0] != stamps[path]]
+            changed.sort(key=lambda path: most_bytes(stamps[path]))  # the small ones first
+            for path in changed:
+                if path not in self._pending:
+                    self._pending[path] = self._readers.submit(self._summarise, path)
+            pending = [self._pending[path] for path in changed]
+        wait(pending, PATIENCE)
+        with self._guard:
+            lines = {name: self._summaries.get(path, (None, UNREAD))[1] for name, path in folders.items()}
+        shown = [self._as_of_now(line, name, folders[name], stamps[folders[name]]) for name, line in lines.items()]
+        return sorted(shown, key=lambda run: run.changed, reverse=True)
+
+    def _summarise(self, path: Path) -> None:
+        try:
+            stamp, run = self._shelf.read(path)
+            summary = stamp, _summary(run)
+        finally:
+            with self._guard:
+                del self._pending[path]
+        with self._guard:
+            self._summaries[path] = summary
+
+    def _as_of_now(self, summary: RunSummary, name: str, path: Path, stamp: Stamp) -> RunSummary:
+        places = (path,) if path == self.root else (path, path.parent)  # a sweep is locked as a whole
+        changed = max((time for _, time, _ in stamp), default=0) / 1e9
+        return summary._replace(name=name, changed=changed, writing=any(map(holder, places)))
 
     def data(self, names: Sequence[str]) -> tuple[str, str]:
         """Return what the page shows of these runs as JSON, and a tag that changes with it. KeyError: there is no such
         run."""
         key = tuple(dict.fromkeys(names))
-        with self._lock:
-            folders = self.folders()
-            paths = [folders[name] for name in key]
-            stamps = [_stamp(path) for path in paths]
-            earlier, text, tag = self._answers.pop(key, (None, "", ""))
-            if earlier != stamps:
-                text = json.dumps(self._collected(paths), allow_nan=False)
-                tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-            self._answers[key] = stamps, text, tag
+        folders = self.folders()
+        paths = [folders[name] for name in key]
+        with self._guard:
+            answer = self._answers[key] = self._answers.pop(key, Answer())
             for oldest in list(self._answers)[:-MOST_ANSWERS]:
                 del self._answers[oldest]
-            return text, tag
+        with answer.lock:
+            stamps = [stamp_of(path) for path in paths]
+            if answer.stamps != stamps:
+                answer.text = as_json(self._collected(paths))
+                answer.tag = f'"{hashlib.sha256(answer.text.encode()).hexdigest()[:32]}"'
+                answer.stamps = stamps
+            return answer.text, answer.tag
 
     def _collected(self, paths: Sequence[Path]) -> dict[str, Any]:
         try:
-            return collect([self._read(path) for path in paths])
+            return collect(self._read(paths))
         except UserError as error:
             return {"error": str(error)}
         except Exception as error:  # files can be damaged in ways that were not thought of
             return {"error": f"these runs cannot be shown: {type(error).__name__}: {error}"}
 
-    def _read(self, path: Path) -> Run:
-        stamp = _stamp(path)
-        if path not in self._runs or self._runs[path][0] != stamp:
-            self._runs[path] = stamp, self._read_again(path)
-        run = self._runs[path][1]
-        if isinstance(run, str):
-            raise UserError(run)
-        return run
-
-    def _read_again(self, path: Path) -> Run | str:
-        for name in FILES:
-            if not (path / name).resolve().is_relative_to(self.root):
-                return f"{path / name} leads out of {self.root}"
-        if not (path / "config.toml").is_file():
-            return f"{path / 'config.toml'} is not a file"
-        try:
-            return read(path)
-        except UserError as error:
-            return str(error)
-        except Exception as error:
-            return f"{path} cannot be read: {type(error).__name__}: {error}"
-
-    def _summary(self, name: str, path: Path) -> RunSummary:
-        changed = max((time for _, time, _ in _stamp(path)), default=0) / 1e9
-        places = (path,) if path == self.root else (path, path.parent)  # a sweep is locked as a whole
-        writing = any(map(holder, places))
-        try:
-            run = self._read(path)
-        except UserError as error:
-            return RunSummary(name, changed, writing, error=str(error))
-        step, score = (int(run.steps[-1]), plain(mean(run.returns[:, -1]))) if run.steps.size else (None, None)
-        planned = run.settings.get("steps")
-        planned = planned if isinstance(planned, int) else None
-        return RunSummary(name, changed, writing, run.algo, run.env, len(run.seeds), step, planned, score)
+    def _read(self, paths: Sequence[Path]) -> list[Run]:
+        runs: list[Run] = []
+        for path in paths:
+            _, run = self._shelf.read(path)
+            if isinstance(run, str):
+                raise UserError(run)
+            runs.append(run)
+            if sum(run.numbers for run in runs) > MOST_TOGETHER:
+                raise UserError("these runs are too large to be shown together: choose fewer of them")
+        return runs
 
 
-def _stamp(path: Path) -> Stamp:
-    stamps = []
-    for name in FILES:
-        try:
-            status = (path / name).stat()
-        except OSError:
-            continue
-        stamps.append((name, status.st_mtime_ns, status.st_size))
-    return tuple(stamps)
+def _summary(run: Run | str) -> RunSummary:
+    if isinstance(run, str):
+        return RunSummary(error=run)
+    step, score = (int(run.steps[-1]), plain(mean(run.returns[:, -1]))) if run.steps.size else (None, None)
+    planned = run.settings.get("steps")
+    return RunSummary(
+        algo=run.algo,
+        env=run.env,
+        seeds=len(run.seeds),
+        step=step,
+        planned=planned if isinstance(planned, int) else None,
+        score=score,
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from . import page
 from .library import RunSummary
@@ -29,10 +29,11 @@ def render(runs: Sequence[RunSummary], folder: str, seconds: float = page.LIVE_S
 
 def _row(run: RunSummary) -> str:
     name = escape(run.name)
-    address = escape(f"/run?{urlencode({'name': run.name}, errors='replace')}")
-    choice = f'<td><input type="checkbox" name="name" value="{name}" aria-label="compare {name}"></td>'
+    address = escape(f"/run?{urlencode({'name': run.name}, errors='surrogateescape')}")
+    key, value = ("name", name) if run.name.isprintable() else ("quoted", quote(run.name, errors="surrogateescape"))
+    choice = f'<td><input type="checkbox" name="{key}" value="{value}" aria-label="compare {name}"></td>'
     link = f'<td class="text"><a href="{address}">{name}</a></td>'
-    changed = f'<td class="text">{datetime.fromtimestamp(run.changed):%Y-%m-%d %H:%M:%S}</td>'
+    changed = f'<td class="text">{_time(run.changed)}</td>'
     state = f'<td class="text">{"being written" if run.writing else ""}</td>'
     if run.error:
         return f'<tr><td></td>{link}<td class="text wrong" colspan="5">{escape(run.error)}</td>{changed}{state}</tr>'
@@ -40,6 +41,13 @@ def _row(run: RunSummary) -> str:
     score = "–" if run.score is None else f"{run.score:,.1f}"
     numbers = "".join(f"<td>{text}</td>" for text in (run.seeds, _progress(run), score))
     return f"<tr>{choice}{link}{words}{numbers}{changed}{state}</tr>"
+
+
+def _time(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):  # a file may have any time
+        return "–"
 
 
 def _progress(run: RunSummary) -> str:

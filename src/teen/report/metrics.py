@@ -1,14 +1,25 @@
 """Training metrics and diagnostics over steps: means over seeds, with no more points than a screen can show."""
 
+from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ..disk.logs import CONFUSION, DIAGNOSTICS, LARGEST_STEP, MOST_MEMBERS, bounded, read_log
+from ..disk.logs import (
+    CONFUSION,
+    DIAGNOSTICS,
+    LARGEST_STEP,
+    LONGEST_NAME,
+    MOST_MEMBERS,
+    TooLarge,
+    read_columns,
+    whole_numbers,
+)
 from .runs import Run
 
 MOST_POINTS = 400
+MOST_QUANTITIES = 256  # in diagnostics.csv; ours are 32
 LARGEST_MATRIX = 40  # members
 
 
@@ -22,7 +33,8 @@ def mean(values: np.ndarray) -> np.ndarray:
     """Return the mean of finite values over the first axis; NaN where none is finite."""
     finite = np.isfinite(values)
     counts = finite.sum(0)
-    return np.where(counts > 0, np.where(finite, values, 0.0).sum(0) / np.maximum(counts, 1), np.nan)
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss may have diverged
+        return np.where(counts > 0, np.where(finite, values, 0.0).sum(0) / np.maximum(counts, 1), np.nan)
 
 
 def mean_and_std(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -55,35 +67,46 @@ def training(runs: Sequence[Run]) -> dict[str, Curve]:
 
 def diagnostics(runs: Sequence[Run]) -> dict[str, Curve]:
     """Return the quantities of diagnostics.csv by name; the file has a row for each number."""
-    points: dict[str, list[tuple[int, float]]] = {}  # (step, value) by quantity
+    points: dict[str, tuple[array[int], array[float]]] = {}  # steps and values by quantity
     for run in runs:
-        with read_log(run.path, DIAGNOSTICS) as rows:
-            for row in rows:
-                point = bounded(row["step"], LARGEST_STEP), float(row["value"])
-                points.setdefault(row["quantity"], []).append(point)
-    return {quantity: _over_seeds(*np.array(pairs).T) for quantity, pairs in points.items()}
+        with read_columns(run.path, DIAGNOSTICS) as pieces:
+            for piece in pieces:
+                steps, values = whole_numbers(piece["step"], LARGEST_STEP), map(float, piece["value"])
+                for quantity, step, value in zip(piece["quantity"], steps, values, strict=True):
+                    columns = points.setdefault(quantity, (array("q"), array("d")))
+                    columns[0].append(step)
+                    columns[1].append(value)
+                if len(points) > MOST_QUANTITIES or any(len(quantity) > LONGEST_NAME for quantity in points):
+                    raise TooLarge(
+                        f"it has more than {MOST_QUANTITIES} quantities, or a name beyond {LONGEST_NAME} letters"
+                    )
+    return {quantity: _over_seeds(*map(np.array, columns)) for quantity, columns in points.items()}
 
 
 def confusion(runs: Sequence[Run]) -> tuple[int, np.ndarray] | None:
     """Return the newest step of confusion.csv and its (member, guess) shares, means over seeds. None where there are
     none, or too many members to be shown."""
-    shares: dict[int, dict[tuple[int, int], list[float]]] = {}
+    newest, numbers = -1, set[int]()  # the step, and its members
+    shares: dict[tuple[int, int], array[float]] = {}  # of that step, if they may be shown
     for run in runs:
-        with read_log(run.path, CONFUSION) as rows:
-            for row in rows:
-                step = bounded(row["step"], LARGEST_STEP)
-                pair = bounded(row["member"], MOST_MEMBERS), bounded(row["guess"], MOST_MEMBERS)
-                shares.setdefault(step, {}).setdefault(pair, []).append(float(row["share"]))
-    if not shares:
-        return None
-    step = max(shares)
-    numbers = {number for pair in shares[step] for number in pair}
-    if numbers != set(range(len(numbers))) or len(numbers) > LARGEST_MATRIX:
+        with read_columns(run.path, CONFUSION) as pieces:
+            for piece in pieces:
+                steps = whole_numbers(piece["step"], LARGEST_STEP)
+                members, guesses = (whole_numbers(piece[name], MOST_MEMBERS) for name in ("member", "guess"))
+                if max(steps) > newest:
+                    newest, numbers, shares = max(steps), set(), {}
+                pairs = zip(members, guesses, strict=True)
+                for step, pair, share in zip(steps, pairs, map(float, piece["share"]), strict=True):
+                    if step == newest:
+                        numbers.update(pair)
+                        if max(pair) < LARGEST_MATRIX:
+                            shares.setdefault(pair, array("d")).append(share)
+    if not numbers or numbers != set(range(len(numbers))) or len(numbers) > LARGEST_MATRIX:
         return None
     table = np.full((len(numbers), len(numbers)), np.nan)
-    for pair, values in shares[step].items():
+    for pair, values in shares.items():
         table[pair] = mean(np.array(values))
-    return step, table
+    return newest, table
 
 
 def _over_seeds(steps: np.ndarray, values: np.ndarray) -> Curve:

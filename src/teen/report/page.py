@@ -12,7 +12,12 @@ SCRIPTS = ("elements.js", "state.js", "chart.js", "curves.js", "tables.js", "pag
 LIVE_SECONDS = 3.0  # between a live page's requests to its server
 
 
-def render(data: dict[str, Any], live: bool = False, seconds: float = LIVE_SECONDS) -> str:
+def render(data: dict[str, Any]) -> str:
+    return rendered(as_json(data), live=False)
+
+
+def rendered(data: str, live: bool, seconds: float = LIVE_SECONDS) -> str:
+    """Return the page of data in JSON."""
     parts = {
         "policy": html.escape(policy(live)),
         "style": style(),
@@ -29,10 +34,14 @@ def filled(template: str, parts: dict[str, str]) -> str:
     return re.sub(r"{{(\w+)}}", lambda place: parts[place[1]], text(template))
 
 
-def embedded(data: dict[str, Any]) -> str:
+def as_json(data: dict[str, Any]) -> str:
+    """Return JSON in ASCII: U+2028 and the like are escaped, and so are the bytes of names that are not UTF-8."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
+def embedded(data: str) -> str:
     """Return JSON that cannot end the script element around it, whatever names and settings contain."""
-    raw = json.dumps(data, allow_nan=False, separators=(",", ":"))  # in ASCII: U+2028 and the like are escaped too
-    return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def policy(live: bool) -> str:

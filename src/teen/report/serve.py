@@ -1,17 +1,17 @@
 """Serve the runs below a folder to a browser on this machine, as they grow. Nothing is written."""
 
-import json
 import re
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ..errors import UserError
+from ..errors import UserError, one_line
 from . import listing, page
 from .library import Library
+from .terminal import say
 
 ADDRESS, PORT = "127.0.0.1", 8722
 LOCAL_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:\d{1,5})?")
@@ -26,8 +26,20 @@ HEADERS = {
 }
 
 
+def named(query: str) -> list[str]:
+    """Return the runs that a query names. The bytes of a name need not be text; a form can send such a name only if it
+    is quoted once more."""
+    pairs = parse_qsl(query, errors="surrogateescape")
+    return [
+        unquote(value, errors="surrogateescape") if key == "quoted" else value
+        for key, value in pairs
+        if key in ("name", "quoted")
+    ]
+
+
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 1024  # connections that wait to be accepted: further ones would be dropped
 
     def __init__(self, folder: Path, port: int = PORT, seconds: float = page.LIVE_SECONDS):
         self.folder, self.library, self.seconds = folder, Library(folder), seconds
@@ -37,13 +49,18 @@ class Server(ThreadingHTTPServer):
             reason = getattr(error, "strerror", None) or error
             raise UserError(f"port {port} cannot be used: {reason}; choose another --port") from None
 
+    def server_close(self) -> None:
+        super().server_close()
+        self.library.close()
+
     @property
     def url(self) -> str:
         return f"http://{ADDRESS}:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):  # the browser closed the connection
-            super().handle_error(request, client_address)
+        error = sys.exception()
+        if error and not isinstance(error, (ConnectionError, TimeoutError)):  # the browser closed the connection
+            say(f"teen: a request failed: {type(error).__name__}: {one_line(error)}", sys.stderr)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -59,14 +76,14 @@ class Handler(BaseHTTPRequestHandler):
             address = urlsplit(self.path)
         except ValueError:
             return self._say(HTTPStatus.BAD_REQUEST, "That is no address.")
-        names = parse_qs(address.query).get("name", [])
+        names = named(address.query)
         try:
             if address.path == "/":
                 runs = self.server.library.summaries()
                 return self._send(listing.render(runs, str(self.server.folder), self.server.seconds), HTML)
             if address.path in ("/run", "/compare") and names:
                 data, _ = self.server.library.data(names)
-                return self._send(page.render(json.loads(data), live=True, seconds=self.server.seconds), HTML)
+                return self._send(page.rendered(data, live=True, seconds=self.server.seconds), HTML)
             if address.path == "/data" and names:
                 data, tag = self.server.library.data(names)
                 if self.headers.get("If-None-Match") == tag:

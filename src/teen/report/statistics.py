@@ -16,6 +16,9 @@ from .runs import Run
 LAST = 50_000  # environment steps whose evaluations make up a final score
 ENDS = 0.025, 0.975  # quantiles between which 95 % lie
 TRIMMED = 0.25  # of the scores, on each side of an interquartile mean
+RESAMPLES = 2000  # of which an interval is made, and
+MOST_DRAWS = 4_000_000  # scores in all of them: beyond 2,000 seeds there are fewer resamples
+BLOCK = 2**20  # pairs of scores that are compared at once
 
 
 class Interval(NamedTuple):
@@ -58,12 +61,18 @@ def iqm(scores: np.ndarray) -> float:
     return float(_iqm(np.ravel(scores))) if np.size(scores) else np.nan
 
 
-def iqm_interval(scores: Sequence[np.ndarray], resamples: int = 2000, seed: int = 0) -> Interval:
+def resamples_of(seeds: int, wanted: int = RESAMPLES) -> int:
+    """Return of how many resamples the interval of this many seeds is made."""
+    return max(1, min(wanted, MOST_DRAWS // seeds))
+
+
+def iqm_interval(scores: Sequence[np.ndarray], resamples: int = RESAMPLES, seed: int = 0) -> Interval:
     """Return the IQM over the seeds of all tasks together. `scores` has one (seed,) array per task."""
     tasks = _without_nan(scores)
     if tasks is None:
         return UNKNOWN
     rng = np.random.default_rng(seed)
+    resamples = resamples_of(sum(map(len, tasks)), resamples)
     resampled = [task[rng.integers(len(task), size=(resamples, len(task)))] for task in tasks]  # (resample, seed) each
     return _interval(iqm(np.concatenate(tasks)), _iqm(np.concatenate(resampled, axis=1)))
 
@@ -82,15 +91,16 @@ def iqm_curve(returns: np.ndarray, resamples: int = 500, seed: int = 0) -> tuple
         here = counts == count
         values = ascending[:count, here]
         kept = _middle(count)
-        ranks = np.sort(np.random.default_rng(seed).integers(count, size=(resamples, count)), axis=1)[:, kept]
-        weights = (ranks[:, :, None] == np.arange(count)).mean(1)
+        drawn = _drawn(np.random.default_rng(seed), count, resamples_of(count, resamples))
+        until = np.clip(np.cumsum(drawn, axis=1), kept.start, kept.stop)  # of the drawn ranks that are kept
+        weights = np.diff(until, axis=1, prepend=kept.start) / (kept.stop - kept.start)
         curve[here] = values[kept].mean(0)
         low[here], high[here] = np.quantile(weights @ values, ENDS, axis=0)
     return curve, low, high
 
 
 def probability_of_improvement(
-    x: Sequence[np.ndarray], y: Sequence[np.ndarray], resamples: int = 2000, seed: int = 0
+    x: Sequence[np.ndarray], y: Sequence[np.ndarray], resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
     """Return how likely a seed of x beats one of y, a tie counting half, averaged over tasks. Each has one (seed,)
     array per task."""
@@ -98,11 +108,18 @@ def probability_of_improvement(
     if x_tasks is None or y_tasks is None:
         return UNKNOWN
     rng = np.random.default_rng(seed)
+    resamples = resamples_of(max(sum(map(len, tasks)) for tasks in (x_tasks, y_tasks)), resamples)
     values, resampled = [], []
     for one, other in zip(x_tasks, y_tasks, strict=True):
-        wins = (one[:, None] > other) + (one[:, None] == other) / 2
-        values.append(wins.mean())
-        resampled.append(((_shares(rng, len(one), resamples) @ wins) * _shares(rng, len(other), resamples)).sum(1))
+        shares, others = (_drawn(rng, len(task), resamples) / len(task) for task in (one, other))
+        size = max(1, BLOCK // len(other))
+        total, against = 0.0, np.zeros_like(others)  # against: how often a resample of x beats each of y
+        for block in (slice(first, first + size) for first in range(0, len(one), size)):
+            wins = (one[block, None] > other) + (one[block, None] == other) / 2
+            total += wins.sum()
+            against += shares[:, block] @ wins
+        values.append(total / (len(one) * len(other)))
+        resampled.append((against * others).sum(1))
     return _interval(float(np.mean(values)), np.mean(resampled, axis=0))
 
 
@@ -112,10 +129,10 @@ def _without_nan(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
     return tasks if tasks and all(task.size for task in tasks) else None
 
 
-def _shares(rng: np.random.Generator, count: int, resamples: int) -> np.ndarray:
-    """Return (resample, entry): which share of a resample of `count` entries is each of them."""
+def _drawn(rng: np.random.Generator, count: int, resamples: int) -> np.ndarray:
+    """Return (resample, entry): how often a resample of `count` entries has each of them."""
     drawn = rng.integers(count, size=(resamples, count)) + count * np.arange(resamples)[:, None]
-    return np.bincount(drawn.ravel(), minlength=resamples * count).reshape(resamples, count) / count
+    return np.bincount(drawn.ravel(), minlength=resamples * count).reshape(resamples, count)
 
 
 def _middle(count: int) -> slice:

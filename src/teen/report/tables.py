@@ -1,26 +1,24 @@
 """Print a comparison in the terminal."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console, Group
 from rich.table import Table
 
 from . import statistics
 from .compare import ALL, Comparison, Row
+from .terminal import show
 
 WINDOW = f"last {statistics.LAST // 1000}k"
 
 
 def print_tables(comparison: Comparison) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 100, markup=False, emoji=False, highlight=False)
     for env, rows in _grouped(comparison.scores, "env").items():
-        console.print(_score_table(env, rows))
+        show(*_score_table(env, rows))
     for env, rows in _grouped(comparison.improvement, "env").items():
-        console.print(_improvement_table(env, rows))
+        show(*_improvement_table(env, rows))
     if comparison.normalised:
-        console.print(_normalised_table(comparison))
+        show(*_normalised_table(comparison))
 
 
 def _grouped(rows: Sequence[Row], column: str) -> dict[Any, list[Row]]:
@@ -30,7 +28,7 @@ def _grouped(rows: Sequence[Row], column: str) -> dict[Any, list[Row]]:
     return groups
 
 
-def _table(title: str, columns: Sequence[str], sections: Sequence[Sequence[Sequence[str]]]) -> Group:
+def _table(title: str, columns: Sequence[str], sections: Sequence[Sequence[Sequence[str]]]) -> tuple[str, Table]:
     """Make a table with text in the first column and numbers in the others. The title stands above it, not in it: it
     may be wider than the columns."""
     table = Table()
@@ -40,10 +38,10 @@ def _table(title: str, columns: Sequence[str], sections: Sequence[Sequence[Seque
         for cells in section:
             table.add_row(*cells)
         table.add_section()
-    return Group(title, table)
+    return title, table
 
 
-def _score_table(env: str, rows: Sequence[Row]) -> Group:
+def _score_table(env: str, rows: Sequence[Row]) -> tuple[str, Table]:
     """Make a table with two lines for each row, one for each kind of score."""
 
     def cells(row: Row, name: str, kind: str, prefix: str) -> list[str]:
@@ -64,7 +62,7 @@ def _score_table(env: str, rows: Sequence[Row]) -> Group:
     return _table(env, columns, [[line for row in group for line in lines(row)] for group in groups])
 
 
-def _improvement_table(env: str, rows: Sequence[Row]) -> Group:
+def _improvement_table(env: str, rows: Sequence[Row]) -> tuple[str, Table]:
     """Make a matrix at one step alone, where most labels can be compared."""
     step, shown = max(_grouped(rows, "step").items(), key=lambda item: (len(item[1]), item[0]))
     pairs = {(row["label"], row["over"]): row for row in shown}
@@ -83,7 +81,7 @@ def _improvement_table(env: str, rows: Sequence[Row]) -> Group:
     return _table(title, ["", *labels], [[[label, *(cell(label, over) for over in labels)] for label in labels]])
 
 
-def _normalised_table(comparison: Comparison) -> Group:
+def _normalised_table(comparison: Comparison) -> tuple[str, Table]:
     def cells(row: Row) -> list[str]:
         interval = f"{row['iqm']:.3f} [{row['iqm_low']:.3f}, {row['iqm_high']:.3f}]"
         return [row["label"], f"{row['step']:,}", str(row["environments"]), f"{row['mean']:.3f}", interval]

@@ -1,5 +1,6 @@
 """Subscribers of the engine: what it reports goes to the run folders, the display, the curves and the checkpoints."""
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from ..config.toml import versions
 from ..disk import logs
 from ..disk.checkpoint import CheckpointWriter
 from ..disk.folder import RunFolder
+from ..disk.lock import Lock
 from ..engine.evaluate import Episode
 from ..engine.log import Log
 from ..errors import notice
@@ -20,6 +22,11 @@ from ..spec import Tables
 from .progress import Progress
 
 REPLOT_SECONDS = 60
+
+
+def cores() -> int:
+    """Return how many cores this process may use. XLA splits sums by them, so they are part of a result."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class CurvePlotter:
@@ -45,10 +52,12 @@ class CurvePlotter:
 
 
 class Recorder(Log):
-    """Sends the engine's reports to the folder of the right variant, and to the display."""
+    """Sends the engine's reports to the folder of the right variant, and to the display. Before it writes, it checks
+    that the folders are still those of this run."""
 
-    def __init__(self, job: Job, folders: list[RunFolder], progress: Progress):
+    def __init__(self, job: Job, folders: list[RunFolder], progress: Progress, lock: Lock):
         self.seeds, self.folders, self.progress = list(job.settings.seeds), folders, progress
+        self.lock = lock
         self.curves = [CurvePlotter(folder) for folder in folders]
         self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
         self.missing: set[int] = set()  # lanes in quarantine
@@ -57,6 +66,7 @@ class Recorder(Log):
         self.progress.stepped(step)
 
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
+        self.lock.check()
         for variant, folder in enumerate(self.folders):
             lanes = self._lanes(variant)
             folder.log_training(step, [(self._seed(i), {n: float(m[i]) for n, m in metrics.items()}) for i in lanes])
@@ -64,6 +74,7 @@ class Recorder(Log):
         self.progress.trained({name: values[lanes] for name, values in metrics.items()})
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
+        self.lock.check()
         for variant, folder in enumerate(self.folders):
             self.last[variant] = [episode for lane in self._lanes(variant) for episode in episodes[lane]]
             folder.log_evaluation(self.last[variant])
@@ -71,10 +82,12 @@ class Recorder(Log):
         self.progress.evaluated(step, episodes)
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None:
+        self.lock.check()
         for variant, folder in enumerate(self.folders):
             logs.write_diagnosis(folder.path, step, [(self._seed(i), lanes[i]) for i in self._lanes(variant)])
 
     def quarantined(self, lane: int, step: int, quantity: str) -> None:
+        self.lock.check()
         self.missing.add(lane)
         folder, seed = self.folders[lane // len(self.seeds)], self._seed(lane)
         folder.log_quarantine(seed, step, quantity)
@@ -85,17 +98,31 @@ class Recorder(Log):
             notice(lines[0] + (f", and {len(lines) - 1} more lanes" if len(lines) > 1 else ""))
 
     def plot_curves(self) -> None:
+        self.lock.check()
         for curve in self.curves:
             curve.plot()
 
     def snapshot(self) -> Snapshot:
         """Return where each log ends."""
+        self.lock.check()
         return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
 
-    def restore(self, snapshot: Snapshot, step: int) -> None:
-        self.missing = {int(lane) for lane in snapshot.facts["missing"]}
+    def begin(self) -> None:
+        """Write the first files of a new run."""
+        for folder in self.folders:
+            folder.begin()
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Compare the logs of all variants with a snapshot. Changes nothing."""
+        _lanes_of(snapshot)
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
-            folder.resume(dict(positions), step)
+            folder.check(dict(positions))
+
+    def restore(self, snapshot: Snapshot, step: int) -> None:
+        """Take the logs back to a snapshot that has been checked."""
+        self.missing = _lanes_of(snapshot)
+        for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
+            folder.cut(dict(positions), step)
         for variant, curve in enumerate(self.curves):
             curve.episodes = self.folders[variant].episodes()
             self.last[variant] = [e for e in curve.episodes if e.step == curve.episodes[-1].step]
@@ -109,6 +136,11 @@ class Recorder(Log):
         return self.seeds[lane % len(self.seeds)]
 
 
+def _lanes_of(snapshot: Snapshot) -> set[int]:
+    """Return the lanes in quarantine."""
+    return {int(lane) for lane in snapshot.facts["missing"]}
+
+
 class CheckpointKeeper:
     """Writes checkpoints. If one cannot be written, training continues: the one before is still there."""
 
@@ -118,7 +150,7 @@ class CheckpointKeeper:
 
     def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> bool:
         """Return whether the checkpoint was written."""
-        run = Snapshot({}, {"settings": self.settings, "versions": versions()})
+        run = Snapshot({}, {"settings": self.settings, "versions": versions(), "cores": cores()})
         try:
             whole = joined({"engine": snapshot, "run": run, "recorder": self.recorder.snapshot()})
             self.writer.save(step, whole, rows)

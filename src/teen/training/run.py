@@ -1,8 +1,9 @@
 """A whole run: environments, engine, run folders and display put together."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,18 +12,21 @@ import jax
 
 from .. import envs
 from ..algos.insight import insight_of
+from ..config import modules
 from ..config.facts import CHANGEABLE
 from ..config.job import Job, resolve
+from ..config.modules import Trust
 from ..config.toml import versions
-from ..disk import checkpoint, folder
+from ..disk import agreement, checkpoint, folder
 from ..disk.agent import Agent
 from ..disk.checkpoint import Checkpoint, CheckpointWriter
 from ..disk.folder import RunFolder
-from ..disk.lock import locked
+from ..disk.lock import Lock, locked
+from ..engine import memory
 from ..engine.background import Diagnoser
 from ..engine.evaluate import Episode, copies_needed
 from ..engine.log import Log
-from ..engine.loop import Keep, Loop, Start
+from ..engine.loop import End, Keep, Loop, Start
 from ..engine.plan import Plan
 from ..engine.program import TrainState
 from ..engine.replay import Layout
@@ -33,7 +37,7 @@ from ..settings import replace
 from ..snapshot import fitting
 from ..spec import AnyAlgorithm, PyTree, Tables
 from .progress import Progress
-from .recorder import CheckpointKeeper, Recorder
+from .recorder import CheckpointKeeper, Recorder, cores
 from .stopping import stop_requests
 
 
@@ -50,10 +54,12 @@ class Outcome(NamedTuple):
 def train(
     algo: str = "teen", env: str = "", *, out: str | Path | None = None, show: bool = True, **settings: Any
 ) -> Outcome:
-    """Train from Python; settings are the command's flags with underscores.
+    """Train from Python; settings are the command's flags with underscores. Modules that `algo` and `env` name are
+    imported.
 
     >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
     """
+    modules.import_named({"algo": algo, "env": env})
     job = resolve({"algo": algo, "env": env, **settings})
     return train_job(job, Path(out) if out is not None else None, show)
 
@@ -62,45 +68,59 @@ def train_job(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked."""
     backend, slower = envs.choose_backend(job.settings.env, job.settings.backend)
     job = job._replace(settings=replace(job.settings, {"backend": backend}))
-    parent = folder.choose(out, job.settings)
+    if out is not None:
+        folder.check_free(out)
     prepared = Prepared.of(job)
     if show:
         notices = [line for variant in job.variants for line in getattr(variant.config, "notices", list)()]
         for line in dict.fromkeys(filter(None, [slower, *notices])):
             notice(line)
-    with locked(parent):
-        return prepared.train(parent, None, show)
+    parent = out if out is not None else folder.claim(job.settings)
+    try:
+        with locked(parent) as lock:
+            folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
+            return prepared.train(lock, None, show)
+    finally:
+        if out is None:
+            with suppress(OSError):
+                parent.rmdir()  # nothing was written there
 
 
-def resume(path: str | Path, show: bool = True, **changes: Any) -> Outcome:
-    """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE."""
+def resume(path: str | Path, show: bool = True, trust: Trust = (), **changes: Any) -> Outcome:
+    """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE. `trust`
+    lists the modules that the checkpoint may name."""
     parent = Path(path)
-    if not parent.is_dir():
+    if not os.path.isdir(parent):
         raise UserError(f"{parent} is not a run folder")
     for name in changes:
         if name not in CHANGEABLE:
             raise UserError(f"a run goes on as it began: {name!r} cannot be changed, only {', '.join(CHANGEABLE)}")
-    with locked(parent):
+    with locked(parent) as lock:
         saved = checkpoint.newest(parent / "checkpoint")
         for damage in saved.damaged:
             notice(f"going on from step {saved.step}, because a newer checkpoint is damaged: {damage}")
-        job = _job_of(saved, changes)
+        job = _job_of(saved, changes, trust)
         if job.settings.plan.steps < saved.step:
             raise UserError(f"{parent} has {saved.step} steps already: --steps {job.settings.plan.steps} is less")
-        return Prepared.of(job).train(parent, saved, show)
+        return Prepared.of(job).train(lock, saved, show)
 
 
-def _job_of(saved: Checkpoint, changes: dict[str, Any]) -> Job:
-    """Return the job of a checkpoint, with some settings changed; print a notice if versions differ."""
+def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust) -> Job:
+    """Return the job of a checkpoint, with some settings changed; print a notice if versions or cores differ."""
     try:
         facts = saved.snapshot.part("run").facts
-        settings, before = dict(facts["settings"]), dict(facts["versions"])
-    except (KeyError, TypeError, ValueError) as error:
+        settings, before = dict(facts["settings"]), {**facts["versions"], "cores": facts.get("cores")}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"the checkpoint of step {saved.step} does not say what it is of: {error}") from None
+    modules.admit(settings, saved.manifest, trust)
+    job = resolve({**settings, **changes})
+    agreement.check_job(saved.folder.parent, job, settings, saved.manifest)
     now = versions()
     if differing := [f"{name} {before.get(name)} → {now.get(name)}" for name in now if now[name] != before.get(name)]:
         notice(f"made with other versions ({', '.join(differing)}): it goes on, but not bit for bit")
-    return resolve({**settings, **changes})
+    if before["cores"] not in (None, cores()):
+        notice(f"made on {before['cores']} cores, and here are {cores()}: it goes on, but not bit for bit")
+    return job
 
 
 class Prepared(NamedTuple):
@@ -119,32 +139,43 @@ class Prepared(NamedTuple):
     def of(cls, job: Job) -> "Prepared":
         settings, algo, config = job.settings, job.algorithm, job.variants[0].config
         plan, lanes, env = settings.plan, len(job.lane_seeds), (settings.backend, settings.action_repeat)
+        copies = memory.check_copies(copies_needed(algo, config, lanes, plan.eval_episodes))
         training = envs.make_crews(settings.env, lanes, *env)
-        evaluation = envs.make(settings.env, copies_needed(algo, config, lanes, plan.eval_episodes), *env)
         layout = Layout(training[0].spec, algo.extras(config))
+        memory.check(algo, config, layout, lanes, plan)
+        evaluation = envs.make(settings.env, copies, *env)
         place, placed = place_replay(plan.replay, layout.bytes(lanes, plan.capacity))
         diagnoser = _diagnoser(job) if plan.diagnose_every else None
         return cls(job, algo, changed(plan, replay=place), training, evaluation, layout, placed, diagnoser)
 
-    def train(self, parent: Path, saved: Checkpoint | None, show: bool) -> Outcome:
-        job, plan = self.job, self.plan
+    def train(self, lock: Lock, saved: Checkpoint | None, show: bool) -> Outcome:
+        job, plan, parent = self.job, self.plan, lock.folder
         names = [f"{variant.name} seed {seed}".strip() for variant in job.variants for seed in job.settings.seeds]
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
-        watchdog = envs.Watchdog(plan.env_timeout, self.training)  # evaluations watch over theirs
-        first = saved.step if saved else 0
-        with Progress(plan.steps, names, show, first) as progress, stop_requests() as stop, _naming_storage(parent):
-            recorder = Recorder(job, folders, progress)
-            start = self._start(recorder, saved)
-            if show:
-                print(self.placed, file=sys.stderr)
+        with Progress(plan.steps, names, show, saved.step if saved else 0) as progress, stop_requests() as stop:
+            recorder = Recorder(job, folders, progress, lock)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
-            with watchdog:
-                end = self.loop(recorder, stop.made, start, keeper).run()
-            agents = self._agents(end.train, end.step)
-            for run_folder, agent in zip(folders, agents, strict=True):
-                run_folder.save_agent(agent.weights, self.layout.spec, end.step)
-            recorder.plot_curves()
+
+            def work() -> tuple[End, list[Agent]]:
+                start = self._checked(recorder, saved) if saved else None
+                # The loop takes over the checkpoint, or refuses it, before any log is changed.
+                with closing(self.loop(recorder, stop.made, start, keeper)) as loop:
+                    if show:
+                        print(self.placed, file=sys.stderr)
+                    if saved:
+                        recorder.restore(saved.snapshot.part("recorder"), saved.step)
+                    else:
+                        recorder.begin()
+                    end = loop.run()
+                    return end, self._agents(end.train, end.step)
+
+            with _naming_storage(keeper):
+                end, agents = envs.watched(plan.env_timeout, self.training, work, self._beside())
+                lock.check()
+                for run_folder, agent in zip(folders, agents, strict=True):
+                    run_folder.save_agent(agent.weights, self.layout.spec, end.step)
+                recorder.plot_curves()
         if end.fault:
             kept = f"logs are kept, the agent after {end.step} steps is saved, and {keeper.kept()}"
             raise type(end.fault)(f"{end.fault}; {kept}") from end.fault
@@ -168,21 +199,27 @@ class Prepared(NamedTuple):
         )  # fmt: skip
 
     def close(self) -> None:
-        for pool in (*self.training, self.evaluation, *([self.diagnoser.envs] if self.diagnoser else [])):
+        for pool in (*self.training, *self._beside()):
             pool.close()
 
-    def _start(self, recorder: Recorder, saved: Checkpoint | None) -> Start | None:
-        """Write the first files of a new run, or take the logs back to the checkpoint."""
-        if not saved:
-            for run_folder in recorder.folders:
-                run_folder.begin()
-            return None
+    def _beside(self) -> list[Envs]:
+        """Return the environments that evaluations step, in a thread of their own."""
+        return [self.evaluation, *([self.diagnoser.envs] if self.diagnoser else [])]
+
+    def _checked(self, recorder: Recorder, saved: Checkpoint) -> Start:
+        """Compare a checkpoint with the run's folders: everything that can be checked before the engine takes it over.
+        Changes nothing."""
+        for variant in self.job.variants:
+            if variant.name and (saved.folder.parent / variant.name).is_symlink():
+                raise UserError(
+                    f"{saved.folder.parent / variant.name} is a link: links in a run folder are not followed"
+                )
         oldest = max(0, saved.step - self.plan.capacity)
         if saved.segments and saved.segments[0].first > oldest:
             raise UserError(f"the checkpoint of step {saved.step} does not fit: it lacks rows from {oldest} on")
         with fitting(f"the checkpoint of step {saved.step}"):
             engine, logs = (saved.snapshot.part(name) for name in ("engine", "recorder"))
-            recorder.restore(logs, saved.step)
+            recorder.check(logs)
         return Start(saved.step, engine, saved.rows())
 
     def _agents(self, train: TrainState, step: int) -> list[Agent]:
@@ -197,14 +234,13 @@ class Prepared(NamedTuple):
 
 
 @contextmanager
-def _naming_storage(parent: Path) -> Iterator[None]:
+def _naming_storage(keeper: CheckpointKeeper) -> Iterator[None]:
     """Turn an error of the file system into one that names the run."""
     try:
         yield
     except OSError as error:
-        raise StorageFault(
-            f"{parent} cannot be written: {error.strerror or error}; checkpoints there are whole"
-        ) from error
+        parent = keeper.writer.folder.parent
+        raise StorageFault(f"{parent} cannot be written: {error.strerror or error}; {keeper.kept()}") from error
 
 
 def _diagnoser(job: Job) -> Diagnoser:
@@ -213,7 +249,7 @@ def _diagnoser(job: Job) -> Diagnoser:
 
     settings, algo, config = job.settings, job.algorithm, job.variants[0].config
     insight_of(algo, config)  # fails now, not in the middle of training, if there is none
-    copies = copies_needed(algo, config, len(job.lane_seeds), settings.diagnose_episodes)
+    copies = memory.check_copies(copies_needed(algo, config, len(job.lane_seeds), settings.diagnose_episodes))
     pool = envs.make(settings.env, copies, settings.backend, settings.action_repeat)
 
     def run(configs: Any, weights: PyTree, pool: Envs, seeds: Sequence[int], step: int, **options: Any) -> list[Tables]:

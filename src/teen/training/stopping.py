@@ -8,7 +8,8 @@ from typing import Any
 
 
 class StopRequest:
-    """The first Ctrl-C or SIGTERM asks training to stop; later ones end the process as usual."""
+    """The first Ctrl-C, SIGTERM or SIGHUP (its terminal was closed) asks training to stop; later ones end the process
+    as usual."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -28,12 +29,17 @@ def stop_requests() -> Iterator[StopRequest]:
     def receive(number: int, frame: Any) -> None:
         request.signal = number
         restore()
+        if signal.SIGHUP in previous:  # a terminal that closes sends it more than once
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def restore() -> None:
         for number, handler in previous.items():
             signal.signal(number, handler)
 
-    previous = {number: signal.signal(number, receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    requests = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asks to go on without a terminal
+        requests.append(signal.SIGHUP)
+    previous = {number: signal.signal(number, receive) for number in requests}
     try:
         yield request
     finally:

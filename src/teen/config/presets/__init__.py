@@ -26,7 +26,8 @@ def applied(values: dict[str, Any]) -> dict[str, Any]:
     preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
     env = preset.get("tasks", {}).get(values.get("env", ""), values.get("env", ""))
     suite = "dm_control" if names.is_suite(env) else "mujoco"
-    algo = preset.get(values.get("algo", "teen"), {})
+    algo = preset.get(values.get("algo", "teen"))
+    algo = algo if isinstance(algo, dict) else {}
     layers = [preset, preset.get(suite, {}), algo, algo.get(suite, {})]
     merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
     return {**merged, **values, **({"env": env} if env else {})}
