@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-full test-learning lint format bench soak clean
+.PHONY: train test test-full test-learning lint format bench soak fuzz clean
 .DEFAULT_GOAL := train
 
 # .venv is completed when a lock file or the package's own metadata change
@@ -54,6 +54,9 @@ bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limit
 
 soak: $(VENV)/ready  ## ten minutes of training with evaluations and checkpoints: memory and open files stay flat
 	$(BIN)/python scripts/soak.py
+
+fuzz: $(VENV)/ready-dev  ## hostile run folders from random seeds, for SECONDS=600 or until Ctrl-C
+	$(BIN)/python -m tests.hostile.sweep $(if $(SECONDS),--seconds $(SECONDS))
 
 clean:
 	rm -rf $(VENV) .venv-bench .cache .pytest_cache .mypy_cache .ruff_cache

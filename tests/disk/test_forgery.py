@@ -385,7 +385,10 @@ def test_a_sparse_file_is_not_read(what, victim, capsys, monkeypatch):
     monkeypatch.setattr(memory, "of_machine", lambda: 2**33)
     refused(["train", "--resume", str(victim)], capsys, "do not fit in this machine's memory")
     shutil.rmtree(victim / "agent")
-    refused(["eval", str(victim)], capsys, "do not fit in this machine's memory")
+    if what == "state":
+        refused(["eval", str(victim)], capsys, "do not fit in this machine's memory")
+    else:  # rows are not needed: a run whose replay is larger than this machine can be evaluated here
+        assert cli.main(["eval", str(victim), "--episodes", "1"]) == 0
 
 
 def test_a_manifest_that_says_something_twice_is_refused(victim, capsys):
