@@ -19,3 +19,19 @@ def forget_compiled_programs():
     """A file's programs are of no use to the next one, and hundreds of them take gigabytes."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory):
+    """Return a small run that nothing has cut; see `tests.training.survival`. It is copied, not changed."""
+    from tests.training.survival import trained
+
+    return trained(tmp_path_factory.mktemp("reference") / "run")
+
+
+@pytest.fixture(scope="session")
+def stopped(tmp_path_factory):
+    """Return the same run, stopped in an evaluation."""
+    from tests.training.survival import stopped_at_an_evaluation
+
+    return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")

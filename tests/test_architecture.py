@@ -20,7 +20,7 @@ ROOMS = {
     "measure": ("algos", "envs", "engine"),
     "disk": ("algos", "config", "engine", "envs"),
     "training": ("algos", "config", "disk", "engine", "envs", "measure", "report.curve", "report.runs"),
-    "report": ("config.facts", "disk.files", "disk.lock", "disk.logs"),
+    "report": ("config.facts", "config.toml", "disk.files", "disk.lock", "disk.logs"),
     "paper": ("algos", "config", "disk", "engine", "envs", "measure", "report", "training"),
     "cli": ("algos", "config", "disk", "engine", "envs", "measure", "paper", "report", "training"),
 }

@@ -104,6 +104,15 @@ def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
     assert {p.name for p in (tmp_path / "both").iterdir()} >= {"target_entropy=-1", "target_entropy=-0.5"}
 
 
+def test_the_name_of_a_folder_is_no_markup(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flags = f"--algo td3 --env {ENV} --width 8 --batch 16 --steps 20 --warmup 20 --eval-every 20 --eval-episodes 1"
+    assert cli.main(["train", *flags.split(), "--out", "a[/b]c"]) == 0
+    out = capsys.readouterr().out
+    assert "a[/b]c after 20 steps" in out
+    assert out.splitlines()[-1] == "picture: a[/b]c/curve.png"
+
+
 def test_without_out_the_next_free_folder_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "td3-tests.toys-PointMass-v0-1").mkdir(parents=True)

@@ -14,14 +14,8 @@ from teen.config.job import resolve
 from teen.disk import agreement
 from teen.settings import flat
 from tests.disk.test_forgery import Forged
-from tests.training.survival import stopped_at_an_evaluation
 
 SAVED = Path(__file__).parent / "agents-0.1.0"
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
-    return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")
 
 
 @pytest.fixture

@@ -9,17 +9,7 @@ import pytest
 from teen.cli import main as cli
 from teen.disk import checkpoint
 from teen.errors import UserError
-from tests.training.survival import STEPS, assert_same_end, newest, same, stopped_at_an_evaluation, trained
-
-
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("reference") / "run")
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
-    return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")
+from tests.training.survival import STEPS, assert_same_end, newest, same
 
 
 @pytest.fixture

@@ -20,17 +20,7 @@ from teen.disk import checkpoint, manifest
 from teen.disk.checkpoint import CheckpointWriter
 from teen.engine import memory
 from teen.snapshot import Snapshot
-from tests.training.survival import assert_same_end, newest, stopped_at_an_evaluation, trained
-
-
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("reference") / "run")
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
-    return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")
+from tests.training.survival import assert_same_end, newest
 
 
 @pytest.fixture

@@ -18,17 +18,7 @@ from teen.training import recorder as recording
 from teen.training.recorder import CheckpointKeeper, Recorder
 from tests import toys
 from tests.disk.test_forgery import Forged
-from tests.training.survival import TRAIN, assert_same_end, stopped_at_an_evaluation, stopped_by, trained
-
-
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("reference") / "run")
-
-
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
-    return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")
+from tests.training.survival import TRAIN, assert_same_end, stopped_by
 
 
 def contents(folder: Path) -> dict[str, bytes]:

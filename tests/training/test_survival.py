@@ -39,11 +39,6 @@ from tests.training.survival import (
 SAVES = -(-STEPS // EVERY)  # checkpoints of a whole run; the last one comes early
 
 
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("reference") / "run")
-
-
 def resumed(run: Path) -> None:
     assert cli.main(["train", "--resume", str(run)]) == 0
 
@@ -196,6 +191,15 @@ def fill(disk: Path) -> None:
         while True:
             file.write(bytes(4096))
     assert shutil.disk_usage(disk).free == 0
+
+
+def test_a_diagnosis_for_a_disk_that_cannot_be_written_is_not_even_begun(reference, disk, capsys):
+    shutil.copytree(reference, disk / "run", ignore=shutil.ignore_patterns("checkpoint", "*.png"))
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert cli.main(["analyze", str(disk / "run")]) == 2
+    assert capsys.readouterr().err == (
+        f"teen: {disk / 'run'} cannot be written, and a diagnosis belongs there: copy the run elsewhere\n"
+    )
 
 
 class FillingUp:

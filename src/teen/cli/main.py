@@ -41,9 +41,9 @@ def entry() -> NoReturn:
     code = main()
     output.flush()
     if output.lost and code == 0 and sys.argv[1:2] not in WORKERS:
-        if not streams.closed_by_reader(output):
+        if not output.closed_by_reader:
             print(f"teen: standard output cannot be written: {output.lost.strerror}", file=sys.stderr)
-        code = SIGNALLED + signal.SIGPIPE if streams.closed_by_reader(output) else EXIT_CODES[StorageFault]
+        code = SIGNALLED + signal.SIGPIPE if output.closed_by_reader else EXIT_CODES[StorageFault]
     sys.stderr.flush()
     if threading.active_count() > 1:  # left behind in a hanging environment: Python would crash while it cleans up
         os._exit(code)

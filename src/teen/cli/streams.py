@@ -1,6 +1,7 @@
 """Standard output and error that may be closed, full, or unable to show a character: work goes on without them."""
 
 import errno
+import io
 import os
 import sys
 from typing import Any, TextIO
@@ -9,9 +10,17 @@ from typing import Any, TextIO
 class Outlet:
     """A stream that loses what cannot be written, and remembers why."""
 
-    def __init__(self, stream: TextIO):
-        self.stream = stream
-        self.lost: OSError | None = None
+    def __init__(self, stream: TextIO | None, handle: int):
+        """Without a stream, as after `>&-`, all is lost. Characters that a terminal lacks become question marks."""
+        self.lost = OSError(errno.EBADF, os.strerror(errno.EBADF)) if stream is None else None
+        self.stream = os.fdopen(os.dup(handle), "w") if stream is None else stream
+        if isinstance(self.stream, io.TextIOWrapper):
+            self.stream.reconfigure(errors="replace")
+
+    @property
+    def closed_by_reader(self) -> bool:
+        """Whether it was a reader such as `head` that had enough."""
+        return self.lost is not None and self.lost.errno == errno.EPIPE
 
     def write(self, text: str) -> int:
         try:
@@ -44,22 +53,6 @@ def prepare() -> tuple[Outlet, Outlet]:
             os.fstat(handle)
         except OSError:  # closed by who started us (>&-): the next file that is opened would take its place
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    missing = OSError(errno.EBADF, os.strerror(errno.EBADF))
-    outlets = [Outlet(_usable(stream, handle)) for stream, handle in ((sys.stdout, 1), (sys.stderr, 2))]
-    for outlet, stream in zip(outlets, (sys.stdout, sys.stderr), strict=True):
-        outlet.lost = missing if stream is None else None
+    outlets = Outlet(sys.stdout, 1), Outlet(sys.stderr, 2)
     sys.stdout, sys.stderr = outlets
-    return outlets[0], outlets[1]
-
-
-def _usable(stream: Any, handle: int) -> TextIO:
-    """Return the stream, or one to nowhere. Characters that the terminal lacks become question marks."""
-    if stream is None:
-        stream = os.fdopen(os.dup(handle), "w")
-    stream.reconfigure(errors="replace")
-    return stream  # type: ignore[no-any-return]
-
-
-def closed_by_reader(outlet: Outlet) -> bool:
-    """Return whether it was a reader such as `head` that had enough."""
-    return outlet.lost is not None and outlet.lost.errno == errno.EPIPE
+    return outlets

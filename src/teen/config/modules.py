@@ -62,10 +62,7 @@ def _load(module: str, asked_by: str) -> None:
     if module in sys.modules:
         return
     with suppress(OSError):  # the current folder has been deleted
-        if not {"", os.getcwd()} & {
-            *sys.path,
-            *(finder.folder for finder in sys.meta_path if isinstance(finder, Here)),
-        }:
+        if not {"", os.getcwd()} & set(_searched()):
             sys.meta_path.append(Here(os.getcwd()))
     for place in _places(module):
         if run := _run_around(place):
@@ -90,10 +87,14 @@ class Here(MetaPathFinder):
         return None if spec is None or any(map(_run_around, _files_of(spec))) else spec
 
 
+def _searched() -> list[str]:
+    """Return the folders in which modules are looked for."""
+    return [*sys.path, *(finder.folder for finder in sys.meta_path if isinstance(finder, Here))]
+
+
 def _places(module: str) -> Iterator[Path]:
     """Yield the files and folders that importing a module would read. None of them is executed for this."""
-    path: Sequence[str] = [*sys.path, *(finder.folder for finder in sys.meta_path if isinstance(finder, Here))]
-    names = module.split(".")
+    path, names = _searched(), module.split(".")
     for i in range(len(names)):
         try:
             spec = PathFinder.find_spec(".".join(names[: i + 1]), path)

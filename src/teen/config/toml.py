@@ -14,18 +14,27 @@ from ..errors import UserError
 from ..settings import flat
 from .run import RunSettings
 
+CONFIG = "config.toml"
 LARGEST = 2**20  # bytes; a real one has two thousand
-MOST_POINTS = 500  # in a line
+MOST_POINTS = 500  # in a line: a.a.a.a… = 1 would be parsed for hours
+
+
+def tables(data: bytes) -> dict[str, Any]:
+    """Return what is in a file's content, which may be a stranger's. A ValueError says what is wrong with it."""
+    text = data.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+    if any(line.count(".") > MOST_POINTS for line in text.split("\n")):
+        raise ValueError(f"a line has more than {MOST_POINTS} points")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its tables or lists lie too deep inside each other") from None
 
 
 def parse(data: bytes, path: Path) -> dict[str, Any]:
     """Return the flat settings in a config file's content. The versions in it are information, not settings."""
     try:
-        text = data.decode("utf-8-sig")  # some editors begin a file with a byte order mark
-        if any(line.count(".") > MOST_POINTS for line in text.split("\n")):
-            raise ValueError(f"a line has more than {MOST_POINTS} points")  # a.a.a.a… = 1 would be parsed for hours
-        values = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: also of numbers with thousands of digits
+        values = tables(data)
+    except ValueError as error:
         raise UserError(f"config file {path} is damaged: {error}") from None
     values.pop("versions", None)
     for name, value in values.items():

@@ -9,11 +9,10 @@ from ..config import modules, toml
 from ..config.facts import BOOKKEEPING, CHANGEABLE
 from ..config.job import Job
 from ..config.modules import Trust
+from ..config.toml import CONFIG
 from ..errors import UserError
 from ..settings import flat, shown
 from . import files
-
-CONFIG = "config.toml"
 
 
 class Refused(UserError):

@@ -77,11 +77,20 @@ def _is_link_at(handle: int, name: str) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode)
 
 
+def regular(path: str, flags: int) -> int:
+    """Open a regular file that is no link, or a new one: an `opener` for writers."""
+    return _checked(os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666), path)
+
+
 def _stream(handle: int, path: Path) -> BinaryIO:
+    return os.fdopen(_checked(handle, path), "rb")
+
+
+def _checked(handle: int, path: str | Path) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return os.fdopen(handle, "rb")
+    return handle
 
 
 def make_folder(path: Path) -> None:

@@ -5,13 +5,11 @@ read may be a stranger's: it is read piece by piece, within bounds.
 """
 
 import csv
-import errno
 import fcntl
 import gzip
 import io
 import os
 import re
-import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -74,18 +72,9 @@ def csv_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def append(folder: Path, name: str, rows: Sequence[Sequence[Any]], columns: Sequence[str] | None = None) -> None:
     """Add rows to a log. A new log begins with its columns, and so does one that was emptied."""
-    with open(folder / name, "a", encoding="utf-8", opener=_regular) as file:
+    with open(folder / name, "a", encoding="utf-8", opener=files.regular) as file:
         header = [] if file.tell() else [columns or COLUMNS[name]]
         file.write(csv_text([*header, *rows]))
-
-
-def _regular(path: str, flags: int) -> int:
-    """Open a regular file that is no link, or a new one. A FIFO does not make us wait for its reader."""
-    handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, "it is not a regular file", path)
-    return handle
 
 
 def write_diagnosis(folder: Path, step: int, seeds: Sequence[tuple[int, "Tables"]]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..config.facts import BOOKKEEPING, values_before
+from ..settings import number_text
 from .runs import Run
 
 LONGEST_LABEL = 300  # characters: it stands in every row of a report
@@ -42,7 +43,7 @@ def _differing(runs: Sequence[dict[str, Any]]) -> set[str]:
 
 def _short(value: Any) -> str:
     """Return a text that is different for different values."""
-    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def _cut(label: str) -> str:

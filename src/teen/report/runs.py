@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config.toml import CONFIG
 from ..disk.logs import EVAL, LARGEST_STEP, TRAIN, Columns, TooLarge, find_log, read_columns, whole_numbers
 from ..errors import UserError
 from .evaluations import Evaluations, Piece, as_columns, check_size, tabulated
-from .settings import CONFIG, read_settings
+from .settings import read_settings
 
 MOST_NUMBERS = 16_000_000  # in train.csv; ten seeds of a million steps have 150,000
 MOST_TOGETHER = 100_000_000  # numbers of runs that are read at once

@@ -1,15 +1,13 @@
 """Read the config.toml of a run folder, which may be a stranger's: its settings and versions, as plain values."""
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..config import toml
+from ..config.toml import CONFIG
 from ..disk import files
 from ..errors import UserError
 
-CONFIG = "config.toml"
-LARGEST = 2**20  # bytes; a real one has two thousand
-MOST_POINTS = 500  # in a line: a.a.a.a… = 1 would be parsed for hours
 MOST_SETTINGS = 1000
 LONGEST_NAME = 200  # characters of an algorithm or environment: it stands in every row of a report
 DEEPEST = 8  # tables and lists inside each other
@@ -20,14 +18,11 @@ def read_settings(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return settings and versions. The settings name an algorithm and an environment."""
     path = folder / CONFIG
     try:
-        text = files.read(folder, CONFIG, LARGEST).decode("utf-8-sig")  # some editors add a byte order mark
-        if any(line.count(".") > MOST_POINTS for line in text.split("\n")):
-            raise ValueError(f"a line has more than {MOST_POINTS} points")
-        settings = tomllib.loads(text)
+        settings = toml.tables(files.read(folder, CONFIG, toml.LARGEST))
         _check(settings)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UserError(f"{path} cannot be read: {error}") from None
     versions = settings.pop("versions", {})
     if not isinstance(versions, dict):

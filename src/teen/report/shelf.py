@@ -5,10 +5,10 @@ import threading
 from collections.abc import Container
 from pathlib import Path
 
+from ..config.toml import CONFIG
 from ..disk.logs import CONFUSION, DIAGNOSTICS, EVAL, TRAIN
 from ..errors import UserError
 from .runs import Run, read
-from .settings import CONFIG
 
 LOGS = (EVAL, TRAIN, DIAGNOSTICS, CONFUSION)
 FILES = (CONFIG, *LOGS, *(f"{name}.gz" for name in LOGS))  # that are read of a run

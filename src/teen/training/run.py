@@ -109,7 +109,7 @@ def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust) -> Job:
     """Return the job of a checkpoint, with some settings changed; print a notice if versions or cores differ."""
     try:
         facts = saved.snapshot.part("run").facts
-        settings, before = dict(facts["settings"]), {**facts["versions"], "cores": facts.get("cores")}
+        settings, before, made_on = dict(facts["settings"]), dict(facts["versions"]), facts.get("cores")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"the checkpoint of step {saved.step} does not say what it is of: {error}") from None
     modules.admit(settings, saved.manifest, trust)
@@ -118,8 +118,8 @@ def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust) -> Job:
     now = versions()
     if differing := [f"{name} {before.get(name)} → {now.get(name)}" for name in now if now[name] != before.get(name)]:
         notice(f"made with other versions ({', '.join(differing)}): it goes on, but not bit for bit")
-    if before["cores"] not in (None, cores()):
-        notice(f"made on {before['cores']} cores, and here are {cores()}: it goes on, but not bit for bit")
+    if made_on not in (None, cores()):
+        notice(f"made on {made_on} cores, and here are {cores()}: it goes on, but not bit for bit")
     return job
 
 
