@@ -10,6 +10,7 @@ import jax
 
 from benchmarks import loops, row
 from teen import algos, envs
+from teen.engine.episodes import threads_of_a_lane
 from teen.engine.evaluate import copies_needed
 from teen.engine.loop import Loop
 from teen.engine.plan import Plan
@@ -26,8 +27,9 @@ def measure() -> dict[str, object]:
         eval_episodes=10, members_every=loops.NEVER, sync=10, replay="device", checkpoint_every=0,
     )  # fmt: skip
     config, seeds = stacked([cfg] * LANES), range(LANES)
-    training = envs.make_crews("HalfCheetah-v4", LANES)
-    evaluation = envs.make("HalfCheetah-v4", copies_needed(algo, cfg, LANES, 10))
+    copies = copies_needed(algo, cfg, LANES, 10) // LANES
+    training = envs.CompiledEnvs("HalfCheetah-v4", LANES)
+    evaluation = envs.CompiledEnvs("HalfCheetah-v4", LANES, copies, threads=threads_of_a_lane(LANES))
     watch = loops.Stopwatch()
     end = Loop(algo, plan, seeds, config, training, evaluation, watch, lambda: STEPS in watch.times).run()
     replay = end.train.buffer.size * 4

@@ -22,6 +22,7 @@ MOST_VARIANTS = 1_000  # each has a folder of its own; more are a typing error
 Backend = Literal["auto", "gymnasium", "envpool"]
 Precision = Literal["float32", "tf32", "bf16"]
 ReplayPlace = Literal["auto", "device", "host"]
+Collecting = Literal["auto", "compiled", "python"]
 
 
 class Limits(NamedTuple):

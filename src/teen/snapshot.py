@@ -1,5 +1,6 @@
 """Snapshots: the state of one part of a run at a step, as named arrays and JSON facts. Nothing in it is executed."""
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -40,6 +41,13 @@ def joined(parts: Mapping[str, Snapshot]) -> Snapshot:
     """Return one snapshot of several parts; `Snapshot.part` takes it apart again."""
     arrays = {f"{name}/{path}": array for name, part in parts.items() for path, array in part.arrays.items()}
     return Snapshot(arrays, {name: part.facts for name, part in parts.items()})
+
+
+def copied(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot that keeps its values while training goes on. Those of others may be views: on a CPU, of memory
+    that is donated to the next update."""
+    arrays = {name: np.array(array, order="C") for name, array in snapshot.arrays.items()}
+    return Snapshot(arrays, copy.deepcopy(snapshot.facts))
 
 
 def named(tree: PyTree) -> dict[str, Any]:

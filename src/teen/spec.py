@@ -13,6 +13,7 @@ from jax import Array
 PyTree = Any
 Metrics = dict[str, Array]  # scalars by name
 Extras = dict[str, Array]  # what an algorithm stores beside a transition
+Acted = tuple[Array, Extras, PyTree]  # an exploring action, what is stored beside it, and the memo of the next step
 Tables = dict[str, list[tuple[Any, ...]]]  # rows of one lane's diagnosis, by the log that they go to
 
 C = TypeVar("C")  # an algorithm's config
@@ -89,13 +90,15 @@ class Algorithm(NamedTuple, Generic[C, S, N, W]):
     update: Callable[[C, S, Batch, Clock, N], tuple[S, Metrics]]  # one gradient step
     weights: Callable[[C, S], W]
     draw_act: Callable[[C, Array, Spec], PyTree]  # cfg, key, spec -> noise: all randomness of an exploring action
-    act: Callable[[C, PyTree, PyTree, Array, PyTree], tuple[Array, Extras]]  # cfg, actor, memo, obs, noise -> action
+    act: Callable[[C, PyTree, PyTree, Array, PyTree], Acted]  # cfg, actor, memo, obs, noise -> action, extras, memo
     policy: Callable[[C, W, PyTree, Array], Array]  # cfg, weights, memo, obs -> action without noise
     value: Callable[[C, W, Array, Array], Array]  # cfg, weights, obs, action -> Q, (batch,)
 
     metrics: Callable[[C, S, Batch], Metrics] = lambda cfg, state, batch: {}  # for train.csv, beside the losses
-    begin: Callable[[C, Array], PyTree] = lambda cfg, key: ()  # the memo of an episode, such as the acting member
-    actor: Callable[[C, W, PyTree], PyTree] = lambda cfg, weights, memo: weights  # the part that acting needs
+    # The memo with which an episode begins, such as the acting member; and the part of the weights that acting needs,
+    # chosen by that memo. What `act` changes in the memo is for `act` alone.
+    begin: Callable[[C, Array], PyTree] = lambda cfg, key: ()
+    actor: Callable[[C, W, PyTree], PyTree] = lambda cfg, weights, memo: weights
     unguided: Callable[[C, Array], Extras] = lambda cfg, key: {}  # the extras of a random warm-up action
     extras: Callable[[C], tuple[tuple[str, int], ...]] = lambda cfg: ()  # (name, width) of each
     size: Callable[[C], int] = lambda cfg: 0  # number of members; 0 for a single policy

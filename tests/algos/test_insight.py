@@ -55,7 +55,7 @@ def test_td3_follows_its_policy_and_explores_with_noise():
     action, bonus = insight.follow(cfg, weights, jnp.array(0), OBS, c.noise())
     np.testing.assert_array_equal(action, algo.policy(cfg, weights, (), OBS))
     assert bonus == 0
-    acted, _ = algo.act(cfg, algo.actor(cfg, weights, ()), (), OBS, c.noise())
+    acted, *_ = algo.act(cfg, algo.actor(cfg, weights, ()), (), OBS, c.noise())
     np.testing.assert_array_equal(insight.explore(cfg, weights, jnp.array(0), OBS, c.noise()), acted)
 
 
@@ -92,7 +92,7 @@ def test_teen_explores_as_it_acts():
     c = case("teen")
     algo, cfg, weights, _, insight = c
     member = jnp.array(2)
-    acted, _ = algo.act(cfg, algo.actor(cfg, weights, member), member, OBS, c.noise())
+    acted, *_ = algo.act(cfg, algo.actor(cfg, weights, member), member, OBS, c.noise())
     np.testing.assert_array_equal(insight.explore(cfg, weights, member, OBS, c.noise()), acted)
 
 

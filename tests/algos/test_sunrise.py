@@ -60,7 +60,7 @@ def test_masks_are_bernoulli_and_reach_the_extras():
     np.testing.assert_allclose(masks.mean(0), 0.25, atol=0.04)
     weights = ALGO.weights(cfg, start(ALGO, cfg))
     noise = ALGO.draw_act(cfg, jax.random.key(1), SPEC)
-    action, extras = ALGO.act(cfg, weights, (), jnp.zeros(3), noise)
+    action, extras, _ = ALGO.act(cfg, weights, (), jnp.zeros(3), noise)
     np.testing.assert_array_equal(extras["mask"], np.array(noise.mask) < 0.25)
     proposals = [
         sac.explore(cfg.member, translate.at(weights.members.actor, k), jnp.zeros(3), noise.members[k])

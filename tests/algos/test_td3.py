@@ -72,7 +72,7 @@ def test_exploration_noise_has_the_configured_std_and_stays_in_bounds():
         cfg = td3.Config(width=16, noise=std)
         keys = jax.random.split(jax.random.key(1), 4000)
         noise = jax.vmap(lambda key: ALGO.draw_act(cfg, key, SPEC))(keys)  # noqa: B023
-        actions, _ = jax.vmap(lambda noise: ALGO.act(cfg, actor, (), jnp.zeros(3), noise))(noise)  # noqa: B023
+        actions, *_ = jax.vmap(lambda noise: ALGO.act(cfg, actor, (), jnp.zeros(3), noise))(noise)  # noqa: B023
         if std == 0.1:
             assert actions.std() == pytest.approx(0.1, rel=0.05)
         assert np.abs(actions).max() <= 1

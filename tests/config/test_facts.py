@@ -11,7 +11,7 @@ from teen.settings import leaves
 
 def test_what_does_not_change_what_is_learnt():
     names = "seeds", "backend", "steps", "log_every", "members_every", "diagnose_every", "diagnose_episodes"
-    assert {*names, "checkpoint_every", "env_timeout", "on_nan", "replay"} == facts.BOOKKEEPING
+    assert {*names, "checkpoint_every", "env_timeout", "on_nan", "replay", "collector"} == facts.BOOKKEEPING
 
 
 def test_what_may_change_when_a_run_is_resumed():

@@ -217,7 +217,7 @@ def test_a_forged_manifest_is_refused(name, victim, capsys):
     ("number", "words"),
     [
         (manifest.FORMAT + 1, f"has format {manifest.FORMAT + 1}"),
-        (1, "has format 1, which teen 0.1.0 writes and reads; this version reads format 2"),
+        (1, "has format 1, which teen 0.1.0 writes and reads; this version reads format 3"),
     ],
 )
 def test_another_format_is_named_and_no_older_checkpoint_is_used_instead(number, words, stopped, victim, capsys):
@@ -274,7 +274,7 @@ WEIGHT = "engine/trainer/state.actor.0.weight"
     [
         WEIGHT,
         "engine/trainer/env_step",
-        "engine/collector/0/crew/ended",
+        "engine/collector/0/crew/spent",
         "engine/collector/0/acting/now",
         "engine/collector/0/lanes/obs",
         "engine/collector/0/lanes/copy/1/env.env.env.env.x",
@@ -383,7 +383,7 @@ def test_a_sparse_file_is_not_read(what, victim, capsys, monkeypatch):
 
 def test_a_manifest_that_says_something_twice_is_refused(victim, capsys):
     path = Forged(victim).step / "manifest.json"
-    path.write_text(path.read_text().replace('"format": 2', '"format": 2, "format": 2'))
+    path.write_text(path.read_text().replace('"format": 3', '"format": 3, "format": 3'))
     refused(["train", "--resume", str(victim)], capsys, "it says something twice")
 
 

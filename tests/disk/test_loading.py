@@ -103,7 +103,7 @@ def test_a_checkpoint_of_an_older_format_leaves_the_saved_agent(run, capsys):
     assert "the agent saved at step 30 is taken" in notice
     assert cli.main(["eval", str(run), "--episodes", "1"]) == 0
     shutil.rmtree(run / "agent")
-    with pytest.raises(UserError, match=r"has format 1, which teen 0\.1\.0 writes .* reads format 2"):
+    with pytest.raises(UserError, match=r"has format 1, which teen 0\.1\.0 writes .* reads format 3"):
         teen.load(run)
 
 

@@ -3,11 +3,13 @@ import time
 
 import pytest
 
-from teen.engine.background import Evaluator, _Thread
+from teen.engine.background import Background
+from teen.engine.work import Work
 from teen.errors import EnvironmentFault
 
 
-def test_an_evaluation_that_hangs_is_named_and_left_behind():
+@pytest.mark.parametrize("what", ["an evaluation", "a diagnosis"])
+def test_what_hangs_is_named_and_left_behind(what):
     class Hanging:
         name = "Stuck-v0"
 
@@ -18,9 +20,9 @@ def test_an_evaluation_that_hangs_is_named_and_left_behind():
             return 4, time.monotonic() - 100  # copy 4 of 6: lane 1 of 2
 
     release = threading.Event()
-    evaluator = Evaluator(None, None, Hanging(), [5, 77], 3, timeout=60)
-    evaluator._thread = _Thread(30, lambda: release.wait(60) and [])
-    with pytest.raises(EnvironmentFault, match=r"Stuck-v0 failed in lane 1, seed 77, in an evaluation: did not return"):
-        list(evaluator.finished())
-    assert list(evaluator.finished(lambda: True)) == []
+    background = Background(what, Hanging(), [5, 77], 60, measure=None)
+    background._thread = Work("hanging", lambda: release.wait(60), daemon=True)
+    with pytest.raises(EnvironmentFault, match=f"Stuck-v0 failed in lane 1, seed 77, in {what}: did not return"):
+        list(background.finished())
+    assert list(background.finished(lambda: True)) == []
     release.set()

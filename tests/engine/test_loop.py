@@ -365,3 +365,49 @@ def test_diagnoses_come_when_planned_beside_evaluations_and_without():
     assert seen == [(step, 2, [0, 1]) for step in (20, 40, 60)]
     assert listener.diagnoses == {step: [[("steps", step)]] * 2 for step in (20, 40, 60)}
     assert list(listener.episodes) == [30, 60]
+
+
+@pytest.mark.parametrize("slow", ["diagnosis", "evaluation"])
+def test_neither_evaluations_nor_diagnoses_wait_for_each_other(slow, monkeypatch):
+    """Of 160 steps, a diagnosis every 80 and an evaluation every 20, or the other way round: the slow one of step 80
+    ends only when the quick ones of steps 80 to 120 have been logged, and step 155 has been trained."""
+    logged, original = [], background.evaluate
+    quick = "evaluated" if slow == "diagnosis" else "diagnosed"
+    passed = threading.Event()
+
+    def hold(kind, step):
+        if kind == slow and step == 80:
+            assert passed.wait(60), f"a slow {slow} held up the rest"
+
+    def evaluate(algo, config, weights, pool, seeds, step, *rest, **options):
+        hold("evaluation", step)
+        return original(algo, config, weights, pool, seeds, step, *rest, **options)
+
+    def diagnose(config, weights, pool, seeds, step, lanes, wanted):
+        hold("diagnosis", step)
+        return [[("steps", float(step))] for _ in seeds]
+
+    class Watching(Listener):
+        def stepped(self, step):
+            if step == 155 and {80, 100, 120} <= {at for kind, at in logged if kind == quick}:
+                passed.set()
+
+        def evaluated(self, step, episodes):
+            super().evaluated(step, episodes)
+            logged.append(("evaluated", step))
+
+        def diagnosed(self, step, lanes):
+            super().diagnosed(step, lanes)
+            logged.append(("diagnosed", step))
+
+    monkeypatch.setattr(background, "evaluate", evaluate)
+    pools = [envs.make("tests.toys:Counter-v0", 2)], envs.make("tests.toys:Counter-v0", 6)
+    listener, often = Watching(), {"eval_every": 20, "diagnose_every": 80}
+    if slow == "evaluation":
+        often = {"eval_every": 80, "diagnose_every": 20}
+    diagnoser = Diagnoser(envs.make("tests.toys:Counter-v0", 2), diagnose)
+    plan = replace(PLAN, steps=160, members_every=160, **often)
+    Loop(teen.ALGORITHM, plan, [7, 9], settings.stacked([TEEN] * 2), *pools, listener, diagnoser=diagnoser).run()
+    assert passed.is_set()
+    assert list(listener.episodes) == list(range(often["eval_every"], 161, often["eval_every"]))
+    assert list(listener.diagnoses) == list(range(often["diagnose_every"], 161, often["diagnose_every"]))

@@ -25,7 +25,7 @@ def by_hand(place: str) -> int:
     optimisers = 2 * (actor + critics) + 2  # two moments of each, and two counts
     updates = 4 * 3  # steps of a chunk × updates after each
     drawn = updates * (7 * 1 + 7)  # smoothing noise, and which rows
-    row = 3 + 1 + 1 + 1 + 3
+    row = 3 + 1 + 1 + 1 + 1 + 3
     return 4 * 2 * (networks + optimisers + drawn + (updates if place == "host" else 1) * 7 * row)
 
 

@@ -41,11 +41,12 @@ def test_every_algorithm_acts_alike_in_numpy(name, base, normalised):
     config, *example = acting(algo, algos.default_config(name, base), 3)
     act = in_numpy(algo, config, *example)
     assert act is not None
-    action, extras = act(*example)
-    expected, expected_extras = jax.jit(jax.vmap(algo.act))(config, *example)
+    action, extras, memo = act(*example)
+    expected, expected_extras, expected_memo = jax.jit(jax.vmap(algo.act))(config, *example)
     assert isinstance(action, np.ndarray)
     assert action.dtype == np.float32
     np.testing.assert_allclose(action, expected, atol=1e-6)
+    jax.tree.map(np.testing.assert_array_equal, memo, arrays(expected_memo))
     assert extras.keys() == expected_extras.keys()
     for key in extras:
         np.testing.assert_array_equal(extras[key], expected_extras[key])
@@ -55,9 +56,9 @@ def test_every_algorithm_acts_alike_in_numpy(name, base, normalised):
 def test_a_lane_acts_the_same_whatever_its_neighbours():
     algo = algos.find("teen")
     example = acting(algo, algo.Config(), 5)
-    together, _ = in_numpy(algo, *example)(*example[1:])
+    together, *_ = in_numpy(algo, *example)(*example[1:])
     one = jax.tree.map(lambda x: x[2:3], example)
-    alone, _ = in_numpy(algo, *one)(*one[1:])
+    alone, *_ = in_numpy(algo, *one)(*one[1:])
     np.testing.assert_array_equal(alone[0], together[2])
 
 

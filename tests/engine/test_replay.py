@@ -14,13 +14,14 @@ def test_a_row_comes_back_as_it_went_in():
         "obs": np.array([[1.0, 2.0]]),
         "action": np.array([[3.0]]),
         "reward": np.array([4.0]),
-        "terminated": np.array([True]),
+        "terminated": np.array([False]),
+        "ended": np.array([True]),
         "next_obs": np.array([[5.0, 6.0]]),
         "extras": {"z": np.array([[7]]), "mask": np.array([[8.0, 9.0, 10.0]])},
     }
     row = np.empty((1, LAYOUT.width), np.float32)
     LAYOUT.pack(row, **parts)
-    assert row.tolist() == [[1, 2, 3, 4, 1, 5, 6, 7, 8, 9, 10]]
+    assert row.tolist() == [[1, 2, 3, 4, 0, 1, 5, 6, 7, 8, 9, 10]]
     batch = LAYOUT.unpack(jnp.array(row), jnp.array([0]))
     for name in ("obs", "action", "reward", "terminated", "next_obs"):
         np.testing.assert_array_equal(getattr(batch, name), parts[name])

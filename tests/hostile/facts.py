@@ -29,6 +29,7 @@ PLAUSIBLE: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("checkpoint_every", (0, 1, 10**9)),
     ("action_repeat", (2, 10**8)),
     ("backend", ("envpool", "gymnasium", "auto")),
+    ("collector", ("auto", "compiled", "python")),
     ("lr", ([0.1, 0.2], 1e30)),
     ("gamma", ([0.9, 0.99], 0)),
     ("env_timeout", (1e-9, 1e9)),

@@ -1,5 +1,5 @@
 """A small run that is cut in many ways, and what it is compared with. As a program: the same in a process of its own,
-which dies or waits at a given moment.
+which dies at a given moment, at once or while training goes on, or waits.
 
     python -m tests.training.survival die "state written" 3 train --resume runs/x
 """
@@ -21,6 +21,7 @@ from teen.cli import main as cli
 from teen.disk import checkpoint
 from teen.disk.checkpoint import Checkpoint
 from teen.engine import evaluate
+from teen.training.keeper import CheckpointKeeper
 from teen.training.recorder import Recorder
 
 STEPS, WARMUP, BUFFER, EVERY, CHUNK = 310, 50, 200, 30, 10
@@ -110,8 +111,20 @@ def stopped_in_an_evaluation(count: int) -> Iterator[None]:
         yield
 
 
+def in_the_foreground(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for every checkpoint."""
+    original = CheckpointKeeper.__call__
+
+    def waiting(self, *args):
+        original(self, *args)
+        self.written()
+
+    monkeypatch.setattr(CheckpointKeeper, "__call__", waiting)
+
+
 def start(what: str, place: str, number: float, arguments: list[str]) -> subprocess.Popen[str]:
-    """The run in a process of its own. `what`: die, or wait and say so, when `place` is reached `number` times."""
+    """The run in a process of its own. `what`: die, or wait and say so, when `place` is reached `number` times; or die
+    `later`, two chunks after the step of save `number`, while the thread that has reached the place waits."""
     command = [sys.executable, "-m", "tests.training.survival", what, place, str(number), *arguments]
     environment = {**os.environ, "PYTHONPATH": "src", "TEEN_TRUST": "tests.toys"}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -119,10 +132,16 @@ def start(what: str, place: str, number: float, arguments: list[str]) -> subproc
 
 def main(what: str, place: str, number: str, *arguments: str) -> None:
     passed: Counter[str] = Counter()
+    moved_on = threading.Event()
 
     def end() -> None:
-        if what == "die":
+        if what == "later":
+            assert moved_on.wait(60), "training waited for the checkpoint"
+        if what != "wait":
             os.kill(os.getpid(), signal.SIGKILL)
+        for thread in threading.enumerate():
+            if thread.name.startswith("checkpoint"):
+                thread.join()
         print("waiting", flush=True)
         signal.pause()
 
@@ -136,6 +155,8 @@ def main(what: str, place: str, number: str, *arguments: str) -> None:
     def stepped(self: Recorder, step: int) -> None:
         original(self, step)
         reached(A_STEP)
+        if what == "later" and step == int(number) * EVERY + 2 * CHUNK:
+            moved_on.set()
 
     original, Recorder.stepped, checkpoint.reached = Recorder.stepped, stepped, reached
     cli.main(list(arguments))

@@ -13,9 +13,10 @@ from teen.cli import main as cli
 from teen.config.run import RunSettings
 from teen.disk import folder
 from teen.disk.lock import locked
-from teen.engine import evaluate
+from teen.engine import evaluate, worker
 from teen.training import recorder as recording
-from teen.training.recorder import CheckpointKeeper, Recorder
+from teen.training.keeper import CheckpointKeeper
+from teen.training.recorder import Recorder
 from tests import toys
 from tests.disk.test_forgery import Forged
 from tests.training.survival import TRAIN, assert_same_end, stopped_by
@@ -47,16 +48,15 @@ def test_a_run_whose_folder_was_replaced_stops_and_writes_nothing_more(tmp_path,
 
 def test_a_run_that_was_moved_goes_on_where_it_is(tmp_path, monkeypatch, reference):
     run, saves = tmp_path / "run", []
-    original = CheckpointKeeper.__call__
+    original = CheckpointKeeper._write
 
     def moved(self, *args):
         saves.append(original(self, *args))
         if len(saves) == 2:
             run.rename(tmp_path / "moved")
-        return saves[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(CheckpointKeeper, "__call__", moved)
+        patch.setattr(CheckpointKeeper, "_write", moved)
         assert cli.main([*TRAIN, "--out", str(run)]) == 5
     assert not run.exists()
     (tmp_path / "moved" / "lock").unlink()  # that of the run that moved: it was not there to remove it
@@ -219,7 +219,7 @@ def test_other_cores_are_noticed(stopped, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("teen.training.run.cores", lambda: 3)
     assert cli.main(["train", "--resume", str(run)]) == 0
     err = capsys.readouterr().err
-    assert f"notice: made on {recording.cores()} cores, and here are 3: it goes on, but not bit for bit" in err
+    assert f"notice: made on {worker.cores()} cores, and here are 3: it goes on, but not bit for bit" in err
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 0)], ids=["deleted", "emptied"])

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -15,10 +16,12 @@ import numpy as np
 import pytest
 
 from teen.cli import main as cli
-from teen.disk import checkpoint
+from teen.disk import checkpoint, logs
 from teen.engine.trainer import Trainer
 from teen.errors import UserError
+from teen.measure import diagnose
 from teen.training import run as training
+from teen.training.recorder import Recorder
 from tests.training.survival import (
     A_MOMENT,
     A_STEP,
@@ -29,6 +32,7 @@ from tests.training.survival import (
     TRAIN,
     WARMUP,
     assert_same_end,
+    in_the_foreground,
     newest,
     start,
     stopped_by,
@@ -57,14 +61,17 @@ class Moment(NamedTuple):
         return cls(place, int(rng.integers(1, STEPS // CHUNK + 1) if place == A_STEP else rng.integers(2, SAVES + 1)))
 
     @property
-    def kept(self) -> int | None:
-        """The newest checkpoint that is whole at this moment; where it is not known beforehand, None."""
-        if self.place == A_STEP:  # a checkpoint of the same step would come just after
-            return int(self.number * CHUNK - 1) // EVERY * EVERY
+    def kept(self) -> range:
+        """Of which step the newest whole checkpoint may be at this moment; 0: there is none."""
+        every = range(0, STEPS + 1)
+        if self.place == A_STEP:  # a checkpoint of the same step would come just after; the last one may be under way
+            newest = int(self.number * CHUNK - 1) // EVERY * EVERY
+            return every[max(0, newest - EVERY) : newest + 1 : EVERY]
         if self.place in (A_MOMENT, "pruned one"):
-            return None
+            return every
         whole = self.number if self.place == "checkpoint renamed" else self.number - 1
-        return min(int(whole) * EVERY, STEPS)
+        newest = min(int(whole) * EVERY, STEPS)
+        return every[newest : newest + 1]
 
 
 def moments() -> list[Moment]:
@@ -87,14 +94,25 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_end(moment, reference, t
     child = start("die", *moment, [*TRAIN, "--out", str(run)])
     _, errors = child.communicate(timeout=300)
     assert child.returncode == -signal.SIGKILL, errors
-    if moment.kept is not None and moment.kept > 0:
-        assert newest(run).step == moment.kept
     if not list(run.glob("checkpoint/step-" + "[0-9]" * 12)):  # it died before it had kept anything
-        assert moment.kept in (0, None)
+        assert 0 in moment.kept
         with pytest.raises(UserError, match="there is no checkpoint"):
             training.resume(run, show=False)
         return
+    assert newest(run).step in moment.kept
     assert newest(run).damaged == []
+    assert training.resume(run, show=False).step == STEPS
+    assert_same_end(run, reference)
+
+
+@pytest.mark.parametrize("place", ["manifest written", *(pytest.param(p, marks=pytest.mark.full) for p in PLACES[:3])])
+def test_a_run_killed_while_it_trains_beside_a_save_goes_on_to_the_same_end(place, reference, tmp_path):
+    """The kill comes two chunks after the checkpoint was taken, and finds it half written."""
+    run = tmp_path / "run"
+    child = start("later", place, 4, [*TRAIN, "--out", str(run)])
+    _, errors = child.communicate(timeout=300)
+    assert child.returncode == -signal.SIGKILL, errors
+    assert newest(run).step == 3 * EVERY
     assert training.resume(run, show=False).step == STEPS
     assert_same_end(run, reference)
 
@@ -132,24 +150,25 @@ def test_a_run_may_die_again_and_again(reference, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "patched", "name", "count", "step"),
+    ("number", "code", "patched", "name", "count", "steps"),
     [
-        (signal.SIGTERM, 143, Trainer, "_learn", 6, WARMUP + 6 * CHUNK),
-        (signal.SIGINT, 130, Trainer, "_learn", 13, WARMUP + 13 * CHUNK),
-        (signal.SIGTERM, 143, checkpoint, "reached", 11, 3 * EVERY),  # the first two saves call it five times each
+        (signal.SIGTERM, 143, Trainer, "_learn", 6, [WARMUP + 6 * CHUNK]),
+        (signal.SIGINT, 130, Trainer, "_learn", 13, [WARMUP + 13 * CHUNK]),
+        # The first two saves call it five times each; training goes on beside the third, until the fourth.
+        (signal.SIGTERM, 143, checkpoint, "reached", 11, range(3 * EVERY, 4 * EVERY + 1, CHUNK)),
     ],
     ids=["in an update", "ctrl-c in an update", "in a save"],
 )
 def test_a_request_to_stop_leaves_a_checkpoint_of_that_step(
-    number, code, patched, name, count, step, reference, tmp_path, capsys
+    number, code, patched, name, count, steps, reference, tmp_path, capsys
 ):
     run = tmp_path / "run"
     with stopped_by(number, patched, name, count):
         assert cli.main([*TRAIN, "--out", str(run)]) == code
-    errors = capsys.readouterr().err
+    errors, step = capsys.readouterr().err, newest(run).step
+    assert step in steps
     assert f"stopped after {step} steps" in errors
     assert f"teen train --resume {run}" in errors
-    assert newest(run).step == step
     resumed(run)
     assert_same_end(run, reference)
 
@@ -165,6 +184,32 @@ def test_an_evaluation_that_was_stopped_begins_again(reference, tmp_path, capsys
     assert {line.split(",")[1] for line in (run / "eval.csv").read_text().splitlines()[1:]} == {"100"}
     resumed(run)
     assert_same_end(run, reference)
+
+
+@pytest.mark.parametrize("diagnosis", [1, 2])
+def test_a_diagnosis_that_was_stopped_begins_again(diagnosis, tmp_path, monkeypatch):
+    """SIGTERM comes 50 steps after it began: evaluations have gone on, and it has not ended."""
+    command, calls, original = [*TRAIN, "--diagnose-every", "100", "--diagnose-episodes", "1"], [], diagnose.diagnose
+
+    def slow(*args, wanted, **options):
+        calls.append(args)
+        while len(calls) == diagnosis and wanted():
+            time.sleep(0.01)
+        return original(*args, wanted=wanted, **options)
+
+    run, whole, step = tmp_path / "run", tmp_path / "whole", 100 * diagnosis
+    with monkeypatch.context() as patch, stopped_by(signal.SIGTERM, Recorder, "stepped", (step + 50) // CHUNK):
+        patch.setattr(diagnose, "diagnose", slow)
+        assert cli.main([*command, "--out", str(run)]) == 143
+    assert [due["step"] for due in newest(run).snapshot.facts["engine"]["diagnoser"].values()] == [step]
+    resumed(run)
+    assert cli.main([*command, "--out", str(whole)]) == 0
+    assert_same_end(run, whole)
+    rows = (whole / "diagnostics.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[1] for row in rows} == {"100", "200", "300", str(STEPS)}
+    for name in logs.REPLACED:
+        if (whole / name).exists():
+            assert (run / name).read_bytes() == (whole / name).read_bytes(), name
 
 
 # A full disk
@@ -228,6 +273,7 @@ def told(capsys) -> list[str]:
 
 def test_training_goes_on_past_a_checkpoint_for_which_there_is_no_room(disk, reference, monkeypatch, capsys):
     hook = FillingUp(disk, 4, for_good=False)
+    in_the_foreground(monkeypatch)  # else a log may find the disk full, which ends the run
     monkeypatch.setattr(checkpoint, "reached", hook.reached)
     trained(disk / "run")
     (line,) = told(capsys)

@@ -10,7 +10,7 @@ from jax import Array, lax, random
 
 from .. import nets, ops
 from ..errors import UserError
-from ..spec import Algorithm, Batch, C, Clock, Extras, Insight, Metrics, N, PyTree, S, Spec
+from ..spec import Acted, Algorithm, Batch, C, Clock, Insight, Metrics, N, PyTree, S, Spec
 
 Objective = Callable[[Array], Array]  # (batch, action) -> (batch,): what an actor's action is worth
 
@@ -103,8 +103,8 @@ def single(
 ) -> Algorithm[C, S, N, W]:
     """Make an algorithm of one learner: `update` makes its target and puts its steps in order."""
 
-    def act(cfg: C, actor: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
-        return learner.explore(cfg, actor, obs, noise), {}
+    def act(cfg: C, actor: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> Acted:
+        return learner.explore(cfg, actor, obs, noise), {}, memo
 
     insight = Insight(
         explore=lambda cfg, weights, member, obs, noise: learner.explore(cfg, weights.actor, obs, noise),

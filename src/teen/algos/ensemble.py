@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 from jax import Array, random, vmap
 
-from ..spec import Algorithm, Batch, C, Clock, Extras, Insight, Metrics, N, PyTree, S, Spec, W
+from ..spec import Acted, Algorithm, Batch, C, Clock, Insight, Metrics, N, PyTree, S, Spec, W
 from .base import Learner, Objective, normal_noise, saturated_share
 
 
@@ -127,9 +127,9 @@ def ensemble(
     def actor(cfg: C, weights: Any, member: PyTree) -> PyTree:
         return one(weights.members.actor, member)
 
-    def act(cfg: C, actor: PyTree, member: PyTree, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
+    def act(cfg: C, actor: PyTree, member: PyTree, obs: Array, noise: PyTree) -> Acted:
         s = stack(cfg)
-        return s.learner.explore(s.cfg, actor, obs, noise), {}
+        return s.learner.explore(s.cfg, actor, obs, noise), {}, member
 
     def explore(cfg: Any, weights: Any, member: Array, obs: Array, noise: PyTree) -> Array:
         return act(cfg, actor(cfg, weights, member), member, obs, member_noise(noise, member))[0]

@@ -14,7 +14,7 @@ from jax import Array, random, vmap
 
 from .. import ops
 from ..settings import config, per_lane, setting
-from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
+from ..spec import Acted, Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
 from .base import MOST_MEMBERS, Learner, Objective, chosen, every, normal_noise, when
 from .ensemble import Stack, ensemble, one
@@ -108,12 +108,12 @@ def draw_act(cfg: Config, key: Array, spec: Spec) -> ActNoise:
     return ActNoise(members, random.uniform(mask_key, (cfg.n,)))
 
 
-def act(cfg: Config, weights: Weights, memo: PyTree, obs: Array, noise: ActNoise) -> tuple[Array, Extras]:
+def act(cfg: Config, weights: Weights, memo: PyTree, obs: Array, noise: ActNoise) -> Acted:
     explore = stack(cfg).learner.explore
     proposals = vmap(lambda w, n: explore(cfg.member, w.actor, obs, n))(weights.members, noise.members)
     everywhere = jnp.broadcast_to(obs[None], (cfg.n, len(obs)))
     q = stack(cfg).values(weights.members, everywhere, proposals)  # (critic member, proposal)
-    return proposals[ucb_choice(q, cfg.ucb)], {"mask": mask(cfg, noise.mask)}
+    return proposals[ucb_choice(q, cfg.ucb)], {"mask": mask(cfg, noise.mask)}, memo
 
 
 def mask(cfg: Config, uniform: Array) -> Array:

@@ -14,7 +14,7 @@ from jax import Array, random, vmap
 from .. import nets, ops
 from ..errors import UserError
 from ..settings import config, per_lane, setting
-from ..spec import Batch, Clock, Extras, Metrics, PyTree, Spec
+from ..spec import Acted, Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
 from .base import LONGEST, MOST_MEMBERS, Learner, Objective, chosen, every, saturated_share, when
 from .ensemble import Stack, ensemble
@@ -190,8 +190,8 @@ def weights(cfg: Config, state: State) -> Weights:
     return Weights(stack(cfg).weights(state.members), state.discriminator)
 
 
-def act(cfg: Config, actor: PyTree, member: Array, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
-    return stack(cfg).learner.explore(cfg.member, actor, obs, noise), {"z": member[None]}
+def act(cfg: Config, actor: PyTree, member: Array, obs: Array, noise: PyTree) -> Acted:
+    return stack(cfg).learner.explore(cfg.member, actor, obs, noise), {"z": member[None]}, member
 
 
 def unguided(cfg: Config, key: Array) -> Extras:

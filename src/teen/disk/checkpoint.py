@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import safetensors.numpy
 
 from ..errors import UserError
 from ..snapshot import Blocks, Snapshot
@@ -24,6 +23,7 @@ from . import files, manifest
 from .files import sync_folder, write_synced
 from .manifest import MANIFEST, STATE, Damaged, Segment, checked_file, folder_name
 from .parsing import arrays_of
+from .pieces import pieces
 
 KEPT = 2  # how many of the newest stay on disk: if one is damaged, there is another
 MOST_PROBLEMS = 5  # that are listed
@@ -69,16 +69,18 @@ class CheckpointWriter:
     def newest(self) -> int | None:
         return max(self._segments, default=None)
 
+    def first_missing(self, step: int) -> int:
+        """Return the first of the rows that a checkpoint of this step needs and that no file holds."""
+        before = self._newest_segments()
+        return max(0, step - self.capacity, before[-1].last if before else 0)
+
     def save(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> None:
         """Write a checkpoint. `rows` gives the replay's rows between two steps. If an OSError is raised, earlier
         checkpoints are still whole."""
         files.make_folder(self.folder)
-        before = self._segments[self.newest] if self.newest is not None else []
-        oldest = max(0, step - self.capacity)
-        first = max(oldest, before[-1].last if before else 0)
         try:
-            fresh = [self._write_rows(start, block) for start, block in rows(first, step)]
-            segments = [s for s in before + fresh if s.last > oldest]
+            fresh = [self._write_rows(start, block) for start, block in rows(self.first_missing(step), step)]
+            segments = [s for s in self._newest_segments() + fresh if s.last > step - self.capacity]
             self._write_folder(step, snapshot, segments)
         except OSError:
             self._prune()
@@ -88,11 +90,14 @@ class CheckpointWriter:
             del self._segments[old]
         self._prune()
 
+    def _newest_segments(self) -> list[Segment]:
+        return self._segments[self.newest] if self.newest is not None else []
+
     def _write_rows(self, first: int, block: np.ndarray) -> Segment:
-        data = safetensors.numpy.save({"rows": np.ascontiguousarray(block)})
-        segment = Segment(first, first + block.shape[1], len(data), manifest.digest(data))
+        data = pieces({"rows": block})
+        segment = Segment(first, first + block.shape[1], *manifest.measured(*data))
         part = self.folder / f"{segment.name}.part"
-        write_synced(part, data)
+        write_synced(part, *data)
         reached("rows written")
         os.replace(part, self.folder / segment.name)
         reached("rows renamed")
@@ -102,10 +107,10 @@ class CheckpointWriter:
         part = self.folder / f"{folder_name(step)}.part"
         files.remove(part)
         part.mkdir()
-        state = safetensors.numpy.save({name: np.asarray(array, order="C") for name, array in snapshot.arrays.items()})
-        write_synced(part / STATE, state)
+        state = pieces(snapshot.arrays)
+        write_synced(part / STATE, *state)
         reached("state written")
-        write_synced(part / MANIFEST, manifest.written(step, state, segments, snapshot.facts))
+        write_synced(part / MANIFEST, manifest.written(step, *manifest.measured(*state), segments, snapshot.facts))
         sync_folder(part)
         reached("manifest written")
         files.remove(self.folder / folder_name(step))  # a damaged one that was skipped

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 PIECE = 2**20  # bytes that are read at a time
+Piece = bytes | memoryview  # of what is written
 
 IN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 REGULAR = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not make us wait for its writer
@@ -117,11 +118,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     os.replace(part, path)
 
 
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a file and wait until it is on disk."""
+def write_synced(path: Path, *pieces: Piece) -> None:
+    """Write a file of these pieces and wait until it is on disk."""
     path.unlink(missing_ok=True)  # a link left there is replaced, not followed
     with path.open("xb") as file:
-        file.write(data)
+        for piece in pieces:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 

@@ -99,14 +99,15 @@ class RunFolder:
         return data
 
     def positions(self) -> dict[str, int]:
-        """Return how long each log is, once it is on disk."""
-        sizes = {}
+        """Return how long each log is."""
+        return {name: (self.path / name).stat().st_size for name in logs.APPENDED if (self.path / name).exists()}
+
+    def sync(self) -> None:
+        """Wait until the logs are on disk."""
         for name in logs.APPENDED:
             if (self.path / name).exists():
                 with (self.path / name).open("rb") as file:
                     os.fsync(file.fileno())
-                    sizes[name] = os.fstat(file.fileno()).st_size
-        return sizes
 
     def log_evaluation(self, episodes: list[Episode]) -> None:
         logs.append(self.path, logs.EVAL, episodes)

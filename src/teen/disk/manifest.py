@@ -16,10 +16,11 @@ from ..engine import memory
 from ..errors import UserError
 from ..settings import shown
 from . import files
+from .files import Piece
 from .parsing import json_of, whole_number
 
-FORMAT = 2
-WRITTEN_BY = {1: "teen 0.1.0"}  # the versions that read and write older formats
+FORMAT = 3  # 2 had no column that says where an episode ends, and no memos
+WRITTEN_BY = {1: "teen 0.1.0", 2: "an earlier state of teen 0.2.0"}  # the versions that read and write older formats
 LARGEST = 2**25  # bytes; a real one has two thousand for each lane
 LARGEST_FILE = 2**62  # bytes
 STATE, MANIFEST = "state.safetensors", "manifest.json"
@@ -54,15 +55,23 @@ def folder_name(step: int) -> str:
 
 
 def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return measured(data)[1]
 
 
-def written(step: int, state: bytes, segments: list[Segment], facts: Any) -> bytes:
-    """Return the manifest of a checkpoint as bytes."""
+def measured(*pieces: Piece) -> tuple[int, str]:
+    """Return how many bytes a file of these pieces has, and its SHA-256."""
+    sha = hashlib.sha256()
+    for piece in pieces:
+        sha.update(piece)
+    return sum(map(len, pieces)), sha.hexdigest()
+
+
+def written(step: int, size: int, sha256: str, segments: list[Segment], facts: Any) -> bytes:
+    """Return the manifest of a checkpoint, whose state has this size and SHA-256, as bytes."""
     content = {
         "format": FORMAT,
         "step": step,
-        "state": {"bytes": len(state), "sha256": digest(state)},
+        "state": {"bytes": size, "sha256": sha256},
         "rows": [segment._asdict() for segment in segments],
         "facts": facts,
     }

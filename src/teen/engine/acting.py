@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from ..snapshot import Snapshot, filled, on_host
-from ..spec import AnyAlgorithm, PyTree
+from ..spec import Acted, AnyAlgorithm, PyTree, Spec
 from .on_numpy import numpy_version
 from .program import Program, TrainState
 
@@ -21,7 +21,27 @@ from .program import Program, TrainState
 # acting there. TEEN's acting member has 0.3 MB; SUNRISE consults all actors and critics, 9 MB.
 FETCHED_BYTES = 2**21
 
-Action = tuple[np.ndarray, dict[str, np.ndarray]]  # (lane, action) and extras
+Action = tuple[np.ndarray, dict[str, np.ndarray], PyTree]  # (lane, action), extras and memos
+
+
+def actor_shapes(algo: AnyAlgorithm, config: Any, spec: Spec) -> list[Any]:
+    """Return the shapes of what acts in a lane. `config` is that of one lane."""
+
+    def actor(key: Array) -> PyTree:
+        return algo.actor(config, algo.weights(config, algo.init(config, key, spec)), algo.begin(config, key))
+
+    return jax.tree.leaves(jax.eval_shape(actor, jax.random.key(0)))
+
+
+def are_float(shapes: list[Any]) -> bool:
+    """Return whether weights can be handed over as one array."""
+    return all(leaf.dtype == np.float32 for leaf in shapes)
+
+
+def are_fetched(shapes: list[Any], device: Any) -> bool:
+    """Return whether weights are fetched for acting, from the learner's device."""
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in shapes)
+    return are_float(shapes) and (device == jax.devices("cpu")[0] or size <= FETCHED_BYTES)
 
 
 def choose(
@@ -39,17 +59,14 @@ def choose(
     `config` is that of these lanes, on the host; `noise` is an example, leaves (lane, ...).
     """
     actors = jax.eval_shape(lambda *args: program.actor(*args, len(obs)), train, first, memos)
-    leaves = jax.tree.leaves(actors)
-    slots, lanes = leaves[0].shape[:2]
-    per_lane = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves) // (slots * lanes)
-    elsewhere = train.env_step.device != jax.devices("cpu")[0]
-    if (elsewhere and per_lane > FETCHED_BYTES) or any(leaf.dtype != np.float32 for leaf in leaves):
-        return OnDevice(program, config, first, len(obs), train.env_step.device)
+    one_lane = jax.tree.leaves(jax.eval_shape(lambda actors: jax.tree.map(lambda leaf: leaf[0, 0], actors), actors))
+    if not are_fetched(one_lane, device := train.env_step.device):
+        return OnDevice(program, config, first, len(obs), device)
     one_slot = jax.tree.map(lambda leaf: np.empty(leaf.shape[1:], leaf.dtype), actors)
     memo = jax.tree.map(lambda leaf: leaf[0], memos)
     numbers = arrays(config)
 
-    def act(actor: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, dict[str, Array]]:
+    def act(actor: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> Acted:
         return jax.vmap(algo.act)(numbers, actor, memo, obs, noise)
 
     return OnHost(program, config, first, actors, numpy_version(act, one_slot, memo, obs, noise))
@@ -83,20 +100,17 @@ class OnHost:
         self._flat = np.asarray(asked)
         self._act_with(self._flat[0])
 
-    def use_in(self, lanes: np.ndarray, asked: Array | np.ndarray) -> None:
-        """Do the same in some lanes only, a mask."""
-        self._flat = np.where(lanes[None, :, None], np.asarray(asked), self._flat)
-        self._change(lanes, 0)
-
     def promote(self, lanes: np.ndarray) -> None:
         """Begin the next episode in these lanes, a mask."""
-        self._change(lanes, -1)
+        now = self._now.copy()  # what came from the device is read-only
+        now[lanes] = self._flat[-1, lanes]
+        self._act_with(now)
 
     def act(self, memo: PyTree, obs: np.ndarray, noise: PyTree) -> Action:
         if self.in_numpy:
             return self.in_numpy(self._actors, memo, obs, noise)
-        action, extras = arrays(self.program.act(self.config, self._actors, memo, obs, noise))
-        return action, extras
+        acted: Action = arrays(self.program.act(self.config, self._actors, memo, obs, noise))
+        return acted
 
     def snapshot(self) -> Snapshot:
         return Snapshot({"flat": self._flat, "now": self._now}, "host")
@@ -109,11 +123,6 @@ class OnHost:
         self._flat = restored["flat"]
         self._act_with(restored["now"])
         return True
-
-    def _change(self, lanes: np.ndarray, slot: int) -> None:
-        now = self._now.copy()  # what came from the device is read-only
-        now[lanes] = self._flat[slot, lanes]
-        self._act_with(now)
 
     def _act_with(self, now: np.ndarray) -> None:
         self._now = now
@@ -139,15 +148,12 @@ class OnDevice:
     def use(self, asked: PyTree) -> None:
         self._actors = asked
 
-    def use_in(self, lanes: np.ndarray, asked: PyTree) -> None:
-        self._actors = _mixed(lanes, asked, self._actors)
-
     def promote(self, lanes: np.ndarray) -> None:
         self._actors = _mixed(lanes, jax.tree.map(lambda leaf: leaf[-1:], self._actors), self._actors)
 
     def act(self, memo: PyTree, obs: np.ndarray, noise: PyTree) -> Action:
-        action, extras = arrays(self.program.act(self.config, self._actors, memo, obs, noise))
-        return action, extras
+        acted: Action = arrays(self.program.act(self.config, self._actors, memo, obs, noise))
+        return acted
 
     def snapshot(self) -> Snapshot:
         return Snapshot(on_host(self._actors), "device")

@@ -8,16 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..envs import Lanes
-from ..snapshot import Snapshot, filled, joined
+from ..envs import Envs, Lanes
+from ..snapshot import Snapshot, filled, joined, on_host
 from ..spec import AnyAlgorithm, PyTree
 from . import acting
 from .acting import arrays
 from .program import Program
+from .slots import Slots
 from .trainer import Trainer
 
 DRAWN_AHEAD = 100  # steps of acting noise drawn at once: many small draws would cost more than acting itself
-ASKED_AHEAD = 3  # steps before a chunk ends at which the next weights are asked for, so that nobody waits for them
 
 
 class Collector:
@@ -32,17 +32,18 @@ class Collector:
         """Finished episodes so far, (lane,)."""
         return np.concatenate([crew.lanes.episodes for crew in self.crews])
 
-    def collect(self, step: int, guided: bool) -> np.ndarray:
+    def collect(self, step: int, guided: bool, then: bool | None = None) -> np.ndarray:
         """Return a chunk of transitions from `step` on, packed: (step, lane, width + 1). The last column counts
-        episodes."""
+        episodes. `then` says whether the chunk after it is guided, for collectors that begin it early."""
         packed = np.empty((self.chunk, self.episodes.size, self.width), np.float32)
-        asking = max(self.chunk - ASKED_AHEAD, 0) if guided and self.chunk > 1 else -1
+        for crew in self.crews if guided else ():
+            crew.prepare()
+            if self.chunk > 1:  # as they are before this chunk is learnt, for the next one
+                crew.request()
         for i in range(self.chunk):
             for crew in self.crews:
                 if i > 0:
                     crew.receive(packed[i - 1])
-                if i == asking:
-                    crew.request()
                 crew.send(step + i, guided)
         for crew in self.crews:
             crew.receive(packed[-1])
@@ -68,15 +69,29 @@ class Collector:
             if crew.span.start <= lane < crew.span.stop:
                 crew.silent[lane - crew.span.start] = True
 
+    def close(self) -> None:
+        """Nothing is left to end."""
+
     def snapshot(self) -> Snapshot:
         """Return what acting goes on from, at the end of a chunk."""
         return joined({str(i): crew.snapshot() for i, crew in enumerate(self.crews)})
 
     def restore(self, snapshot: Snapshot) -> list[str]:
         """Return a line for every lane whose episode had to begin again."""
+        if not isinstance(snapshot.facts, dict):
+            raise ValueError("it was made with --collector compiled")
         if len(snapshot.facts) != len(self.crews):
             raise ValueError(f"there should be {len(self.crews)} crews of environments, not {len(snapshot.facts)}")
         return [line for i, crew in enumerate(self.crews) for line in crew.restore(snapshot.part(str(i)))]
+
+
+def in_crews(envs: Sequence[Envs], seeds: Sequence[int], reward_scale: float, steps: int) -> list[Lanes]:
+    """Start episodes in all lanes, of which each of `envs` has some."""
+    firsts = np.cumsum([0, *map(len, envs)]).tolist()
+    return [
+        Lanes(crew, seeds[first : first + len(crew)], reward_scale, first, steps)
+        for crew, first in zip(envs, firsts, strict=False)
+    ]
 
 
 class Crew:
@@ -90,23 +105,30 @@ class Crew:
         self._config, act_keys, self._member_keys = jax.device_put(part, jax.devices("cpu")[0])
         self._noise = NoiseAhead(self.program, self._config, act_keys)
 
-        self._memo, self._next_memo = self._begun(0), self._begun(1)
-        self._spent = np.zeros(len(lanes.seeds), bool)  # lanes that act with slot 1 already: an episode has ended
-        self._ended = np.zeros(len(lanes.seeds), int)  # episodes that ended since weights were asked for
+        self._slots = Slots(lanes.episodes)
+        self._memo, self._fresh = self._begun(self._slots.numbers)
         self.silent = np.zeros(len(lanes.seeds), bool)  # lanes that no longer act
-        self._requested: Future[Any] | None = None
-        self._outdated = False  # whether members have changed whose weights were not asked for
-        train, memos, example = trainer.train_state(), self._memos(), self._noise.example()
+        self._requested: tuple[Future[Any], PyTree] | None = None  # weights, and the memos of the next episodes
+        self._outdated = False  # whether episodes have begun whose members' weights were not asked for
+        train, memos, example = trainer.train_state(), self._stacked(self._memo, self._fresh), self._noise.example()
         self._acting = acting.choose(self.program, algo, self._config, lanes.first, train, memos, lanes.obs, example)
         self._acting.use(self._acting.ask(train, memos))
 
-    def send(self, step: int, guided: bool) -> None:
-        """Act, and let the environments begin to step."""
-        if guided and self._outdated:
+    def prepare(self) -> None:
+        """Wait for the weights of the members that act after the warm-up, or in episodes that had to begin again."""
+        if self._outdated:
+            self._slots.restart(self.lanes.episodes)
+            self._memo, _ = self._begun(self._slots.numbers)
             self.request()
             self.renew()
+
+    def send(self, step: int, guided: bool) -> None:
+        """Act, and let the environments begin to step."""
         obs, noise = self.lanes.obs, self._noise.at(step, guided)
-        action, extras = self._acting.act(self._memo, obs, noise) if guided else noise
+        if guided:
+            action, extras, self._memo = self._acting.act(self._memo, obs, noise)
+        else:
+            action, extras = noise
         if guided and not math.isfinite(action.sum()):
             self.silent |= ~np.isfinite(action).all(1)
         if self.silent.any():
@@ -119,74 +141,67 @@ class Crew:
         obs, action, extras, guided = self._sent
         outcome = self.lanes.receive()
         part = row[self.span]
-        self.layout.pack(part, obs, action, outcome.reward, outcome.terminated, outcome.next_obs, extras)
+        ended = outcome.terminated | outcome.truncated
+        self.layout.pack(part, obs, action, outcome.reward, outcome.terminated, ended, outcome.next_obs, extras)
         if outcome.finished:
-            self._begin(outcome.terminated | outcome.truncated, guided)
+            self._begin(ended, guided)
         part[:, -1] = self.lanes.episodes
 
     def request(self) -> None:
-        memos = self._memos()
-        self._requested = self.trainer.ask(lambda train: self._acting.ask(train, memos))
-        self._ended[:] = 0
+        slots = self._begun(self._slots.ask(self.lanes.episodes))
+        memos = self._stacked(*slots)
+        self._requested = self.trainer.ask(lambda train: self._acting.ask(train, memos)), slots[1]
 
     def renew(self) -> None:
         if self._requested is None:
             return
-        self._acting.use(self._requested.result())
+        asked, self._fresh = self._requested
+        self._acting.use(asked.result())
         self._requested, self._outdated = None, False
-        self._spent = self._ended > 0  # episodes that have ended meanwhile
-        if self._spent.any():
-            self._acting.promote(self._spent)
-        if (self._ended > 1).any():
-            self._ask_for(self._ended > 1)
+        if (spent := self._slots.renew(self.lanes.episodes)).any():
+            self._acting.promote(spent)
 
     def snapshot(self) -> Snapshot:
         assert self._requested is None  # at the end of a chunk all that was asked for has come
-        parts = {
-            "crew": Snapshot(self._masks(), {"outdated": self._outdated}),
-            "acting": self._acting.snapshot(),
-            "lanes": self.lanes.snapshot(),
-        }
-        return joined(parts)
+        crew = Snapshot({**self._slots.arrays(), "silent": self.silent}, {"outdated": self._outdated})
+        memo = Snapshot(on_host({"memo": self._memo}), None)
+        return joined({"crew": crew, "memo": memo, "acting": self._acting.snapshot(), "lanes": self.lanes.snapshot()})
 
     def restore(self, snapshot: Snapshot) -> list[str]:
-        masks = filled(self._masks(), snapshot.part("crew").arrays)
-        self._spent, self._ended, self.silent = masks["spent"], masks["ended"], masks["silent"]
+        crew = snapshot.part("crew")
+        self.silent = filled({"silent": self.silent}, {"silent": crew.arrays.pop("silent")})["silent"]
+        memo = filled({"memo": self._memo}, snapshot.part("memo").arrays)["memo"]
         restarted = self.lanes.restore(snapshot.part("lanes"))
+        self._slots.restore(crew.arrays, self.lanes.episodes)
         taken_over = self._acting.restore(snapshot.part("acting"))
-        self._outdated = bool(snapshot.facts["crew"]["outdated"]) or not taken_over or bool(restarted)
-        self._memo, self._next_memo = self._begun(0), self._begun(1)
+        self._outdated = bool(crew.facts["outdated"]) or not taken_over or bool(restarted)
+        self._memo, (_, self._fresh) = memo, self._begun(self._slots.numbers)
         return restarted
 
-    def _masks(self) -> dict[str, np.ndarray]:
-        return {"spent": self._spent, "ended": self._ended, "silent": self.silent}
-
-    def _begin(self, finished: np.ndarray, guided: bool) -> None:
-        """Begin new episodes, each with the member that was drawn for it."""
-        self._memo, self._next_memo = self._begun(0), self._begun(1)
+    def _begin(self, ended: np.ndarray, guided: bool) -> None:
+        """Begin new episodes, each with the member of the next slot."""
         if not jax.tree.leaves(self._memo):
             return
         if not guided:  # nobody acts during the warm-up: weights can wait for its end
             self._outdated = True
             return
-        self._acting.promote(finished)
-        if (again := finished & self._spent).any():  # a second end within a chunk: this has to wait for the learner
-            self._ask_for(again)
-        self._spent |= finished
-        self._ended += finished
+        self._memo = jax.tree.map(lambda now, fresh: _where(ended, fresh, now), self._memo, self._fresh)
+        if (changed := ended & ~self._slots.spent).any():
+            self._acting.promote(changed)
+            self._slots.spent |= changed
 
-    def _ask_for(self, lanes: np.ndarray) -> None:
-        memos = self._memos()
-        asked = self.trainer.ask(lambda train: self._acting.ask(train, memos))
-        self._acting.use_in(lanes, asked.result())
+    def _begun(self, numbers: np.ndarray) -> tuple[PyTree, PyTree]:
+        """Return the memos with which these episodes begin, (slot, lane): leaves (lane, ...) of each slot."""
+        now, after = (arrays(self.program.begin(self._config, self._member_keys, row)) for row in numbers)
+        return now, after
 
-    def _begun(self, ahead: int) -> PyTree:
-        """Return the memo of each lane's episode, of this one or of one ahead: leaves (lane, ...)."""
-        return arrays(self.program.begin(self._config, self._member_keys, self.lanes.episodes + ahead))
-
-    def _memos(self) -> PyTree:
+    def _stacked(self, now: PyTree, after: PyTree) -> PyTree:
         """Return the memos of both slots: leaves (slot, lane, ...)."""
-        return jax.tree.map(lambda now, after: np.stack([now, after]), self._memo, self._next_memo)
+        return jax.tree.map(lambda *slots: np.stack(slots), now, after)
+
+
+def _where(lanes: np.ndarray, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    return np.where(lanes.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 
 class NoiseAhead:

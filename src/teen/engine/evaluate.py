@@ -7,19 +7,15 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax import Array, random, vmap
+from jax import random, vmap
 
 from ..envs import Envs, naming
 from ..envs import step as take_step
 from ..errors import UserError
 from ..spec import AnyAlgorithm, PyTree
+from .episodes import LONGEST_EPISODE, Abandoned, CompiledEpisodes, Policy
 
 HEADLINE = "mean"
-LONGEST_EPISODE = 100_000  # steps; an environment without a time limit would block training for ever
-
-
-class Abandoned(Exception):
-    """An evaluation that nobody waits for any more."""
 
 
 class Episode(NamedTuple):
@@ -88,13 +84,30 @@ def rollout(
     return scores.reshape(starts.shape), lengths.reshape(starts.shape)
 
 
+class Policies(NamedTuple):
+    """What one lane can play: config, weights, memos (episode, ...), obs (episode, obs) -> (episode, action)."""
+
+    headline: Policy
+    members: Policy | None
+
+
 @cache
-def _programs(algo: AnyAlgorithm) -> tuple[Callable[..., Array], Callable[..., Array] | None, Callable[..., PyTree]]:
-    """Return the compiled policies over (lane, episode): headline, members, and what begins an episode."""
-    headline = jax.jit(vmap(vmap(algo.policy, (None, None, 0, 0))))  # config, weights, memos, obs -> actions
-    members = jax.jit(vmap(algo.members)) if algo.members else None
-    begin = jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
-    return headline, members, begin
+def _policies(algo: AnyAlgorithm) -> Policies:
+    each = algo.members
+    return Policies(
+        vmap(algo.policy, (None, None, 0, 0)), (lambda cfg, weights, _, obs: each(cfg, weights, obs)) if each else None
+    )
+
+
+@cache
+def _over_lanes(policy: Policy) -> Policy:
+    return jax.jit(vmap(policy))
+
+
+@cache
+def _begin(algo: AnyAlgorithm) -> Callable[..., PyTree]:
+    """Return what begins episodes: config and starts, (lane, episode), -> memos."""
+    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
 
 
 def episode_seeds(seeds: Sequence[int], step: int, policies: Sequence[int], episodes: int) -> np.ndarray:
@@ -110,7 +123,7 @@ def evaluate(
     algo: AnyAlgorithm,
     config: Any,
     weights: PyTree,
-    envs: Envs,
+    envs: Envs | CompiledEpisodes,
     seeds: Sequence[int],
     step: int,
     episodes: int,
@@ -123,30 +136,32 @@ def evaluate(
     The leaves of `config` and `weights` are (lane, ...). A lane that is not among `lanes`, or whose policies give
     actions that are not finite, has no rows. Raises Abandoned once it is not `wanted` any more.
     """
-    headline, each_member, begin = _programs(algo)
+
+    def play(policy: Policy, memos: PyTree, starts: np.ndarray, lanes: Sequence[int]) -> list[list[tuple[float, int]]]:
+        """Return each lane's returns and lengths, of the episodes that count."""
+        if isinstance(envs, CompiledEpisodes):
+            played = envs.rollout(policy, config, weights, memos, starts, lanes, wanted)
+        else:
+            act = _over_lanes(policy)
+            on_all = lambda obs: np.asarray(act(config, weights, memos, obs))  # noqa: E731
+            played = rollout(envs, on_all, seeds, starts, lanes, wanted)
+        return [
+            [(float(s), int(n)) for s, n in zip(*lane, strict=True) if not math.isnan(s)]
+            for lane in zip(*played, strict=True)
+        ]
+
+    headline, each_member = _policies(algo)
     starts = episode_seeds(seeds, step, [0], episodes)
-    memos = begin(config, starts)
-
-    def play(obs: np.ndarray) -> np.ndarray:
-        return np.asarray(headline(config, weights, memos, obs))
-
-    scores, lengths = rollout(envs, play, seeds, starts, lanes, wanted)
+    played = play(headline, _begin(algo)(config, starts), starts, range(len(seeds)) if lanes is None else lanes)
     rows = [
-        [Episode(seed, step, HEADLINE, e, float(s), int(n)) for e, (s, n) in enumerate(lane) if not math.isnan(s)]
-        for seed, lane in zip(seeds, np.stack([scores, lengths], -1), strict=True)
+        [Episode(seed, step, HEADLINE, e, *result) for e, result in enumerate(lane)]
+        for seed, lane in zip(seeds, played, strict=True)
     ]
     if members and each_member and algo.size(config):
         starts = episode_seeds(seeds, step, range(1, algo.size(config) + 1), 1)
         finite = [lane for lane, episodes_of in enumerate(rows) if episodes_of]
-
-        def play_members(obs: np.ndarray) -> np.ndarray:
-            return np.asarray(each_member(config, weights, obs))
-
-        scores, lengths = rollout(envs, play_members, seeds, starts, finite, wanted)
-        for lane_rows, seed, lane in zip(rows, seeds, np.stack([scores, lengths], -1), strict=True):
-            lane_rows += [
-                Episode(seed, step, str(k), 0, float(s), int(n)) for k, (s, n) in enumerate(lane) if not math.isnan(s)
-            ]
+        for lane_rows, seed, lane in zip(rows, seeds, play(each_member, (), starts, finite), strict=True):
+            lane_rows += [Episode(seed, step, str(k), 0, *result) for k, result in enumerate(lane)]
     return rows
 
 

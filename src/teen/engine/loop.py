@@ -2,26 +2,27 @@
 
 The host acts and steps the environments, a chunk of steps at a time, while the learner's device stores and learns the
 chunk before. What crosses is one packed row per lane and step one way, and the acting members' weights, once a chunk,
-the other way. Evaluations run beside both, on the weights of their step.
+the other way. Evaluations and diagnoses run beside both, on the weights of their step.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 from jax import Array
 from threadpoolctl import threadpool_limits
 
-from ..envs import Envs, Lanes
+from ..envs import CompiledEnvs, Envs
 from ..errors import EnvironmentFault, LearnerFault
 from ..snapshot import Blocks, Snapshot, fitting, joined
 from ..spec import AnyAlgorithm
 from .acting import arrays
-from .background import Diagnoser, Due, Evaluator
-from .collect import Collector
+from .background import Diagnoser, Due, diagnoses, evaluations
+from .collect import Collector, in_crews
+from .compiled import CompiledCollector
 from .log import Log
 from .plan import Plan
 from .program import TrainState, program
@@ -37,9 +38,17 @@ class Start(NamedTuple):
     rows: Blocks
 
 
-# Keep a checkpoint: the step, all but the replay, and what yields the replay's rows between two steps. Return whether
-# it was written.
-Keep = Callable[[int, Snapshot, Callable[[int, int], Blocks]], bool]
+class Keep(Protocol):
+    """Keeps checkpoints. It may write them while training goes on."""
+
+    def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> None:
+        """Take all but the replay, and what yields the replay's rows between two steps. Both may be views of what
+        training changes as soon as this returns."""
+        ...
+
+    def written(self) -> int | None:
+        """Wait until nothing is left to write, and return the step of the newest checkpoint on disk."""
+        ...
 
 
 class End(NamedTuple):
@@ -53,9 +62,9 @@ class End(NamedTuple):
 class Loop:
     """Trains all lanes until the planned steps are done, somebody asks to stop, or an environment fails.
 
-    `seeds` has one entry per lane, the leaves of `config` are (lane,). `envs` has one copy per lane, in crews that take
-    turns. `plan.replay` is resolved: `auto` counts as `device`. A run that is resumed from `start` gives what it would
-    have given without a stop.
+    `seeds` has one entry per lane, the leaves of `config` are (lane,). `envs` has one copy per lane: to be stepped in a
+    compiled program, or in crews that take turns. `plan.replay` is resolved: `auto` counts as `device`. A run that is
+    resumed from `start` gives what it would have given without a stop.
     """
 
     def __init__(
@@ -64,37 +73,37 @@ class Loop:
         plan: Plan,
         seeds: Sequence[int],
         config: Any,
-        envs: Sequence[Envs],
-        eval_envs: Envs,
+        envs: Sequence[Envs] | CompiledEnvs,
+        eval_envs: Envs | CompiledEnvs,
         log: Log,
         should_stop: Callable[[], bool] = lambda: False,
         reward_scale: float = 1.0,
         start: Start | None = None,
-        keep: Keep = lambda step, snapshot, rows: True,
+        keep: Keep | None = None,
         diagnoser: Diagnoser | None = None,
     ):
         self.plan, self.seeds, self.log, self.should_stop, self.keep = plan, seeds, log, should_stop, keep
-        layout = Layout(envs[0].spec, algo.extras(config))
+        spec = envs.spec if isinstance(envs, CompiledEnvs) else envs[0].spec
+        layout = Layout(spec, algo.extras(config))
         compiled = program(algo, layout, plan.batch, plan.utd, plan.precision)
         self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay)
-        self.evaluator = Evaluator(
-            algo, self.trainer.config, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, diagnoser
-        )
+        known = self.trainer.config
+        self.evaluator = evaluations(algo, known, eval_envs, seeds, plan.eval_episodes, plan.env_timeout)
+        self.diagnoser = diagnoses(diagnoser, known, seeds, plan.env_timeout) if diagnoser else None
         self.step = start.step if start else 0
-        self._kept = start.step if start else None  # of the newest checkpoint
-        self._tried = self.step  # of the last attempt at one
+        self._tried = self.step  # of the last attempt at a checkpoint
         self.chunk = plan.chunk(self.step)
         self._metrics: tuple[int, Future[dict[str, Array]]] | None = None  # asked for at this step
         self._quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
-        firsts = np.cumsum([0, *map(len, envs)]).tolist()
-        crews = [
-            Lanes(crew, seeds[first : first + len(crew)], reward_scale, first, self.step)
-            for crew, first in zip(envs, firsts, strict=False)
-        ]
+        self._closed = False
         if start:
             with fitting(f"the checkpoint of step {start.step}"):
                 self.trainer.restore(start.snapshot.part("trainer"), start.rows)
-        self.collector = Collector(algo, self.trainer, crews, self.chunk)
+        self.collector: Collector | CompiledCollector
+        if isinstance(envs, CompiledEnvs):
+            self.collector = CompiledCollector(algo, self.trainer, envs, seeds, reward_scale, self.chunk, self.step)
+        else:
+            self.collector = Collector(algo, self.trainer, in_crews(envs, seeds, reward_scale, self.step), self.chunk)
         if start:
             try:
                 self._restore(start)
@@ -109,12 +118,12 @@ class Loop:
         try:
             while self.step < self.plan.steps and not self.should_stop():
                 self._train_chunk()
-            self._report(wait=True, all_metrics=True)
+            self._report(evaluate=True, diagnose=True, all_metrics=True)
             self._checkpoint()
         except (EnvironmentFault, LearnerFault) as error:
             fault = error
             with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
-                self._report(wait=True, all_metrics=True)
+                self._report(evaluate=True, diagnose=True, all_metrics=True)
         finally:
             one_thread.restore_original_limits()
         end = End(self.trainer.train_state(), self.step, fault)
@@ -123,15 +132,23 @@ class Loop:
 
     def close(self) -> None:
         """End all threads. A process that exits beside a running one may crash."""
+        if self._closed:
+            return
+        self._closed = True
         self.evaluator.close()
+        if self.diagnoser:
+            self.diagnoser.close()
+        self.collector.close()
         self.trainer.close()
 
     def _train_chunk(self) -> None:
         """Collect a chunk of steps, hand it to the learner, and do what is due at its end."""
         plan = self.plan
         guided = self.step >= plan.warmup
-        packed = self.collector.collect(self.step, guided)
-        self.step += self.chunk
+        after = self.step + self.chunk
+        then = after >= plan.warmup if after < plan.steps else None
+        packed = self.collector.collect(self.step, guided, then)
+        self.step = after
         if not guided:
             self.trainer.store(packed)
         else:
@@ -144,34 +161,38 @@ class Loop:
         last = self.step == plan.steps
         evaluate = last or self.step % plan.eval_every == 0
         diagnose = plan.diagnose_every > 0 and (last or self.step % plan.diagnose_every == 0)
-        self._report(wait=evaluate or diagnose)
+        self._report(evaluate, diagnose)
         if self.step > plan.warmup and self.step % plan.log_every == 0:
             self._metrics = self.step, self.trainer.probe(self.collector.episodes)
         if evaluate or diagnose:
-            members = evaluate and (last or self.step % plan.members_every == 0)
             active = [lane for lane in range(len(self.seeds)) if lane not in self._quarantined]
-            self.evaluator.begin(Due(self.step, self.trainer.weights(), evaluate, members, diagnose, active))
+            due = Due(self.step, self.trainer.weights(), active)
+            if evaluate:
+                self.evaluator.begin(due._replace(members=last or self.step % plan.members_every == 0))
+            if diagnose and self.diagnoser:
+                self.diagnoser.begin(due)
         self.log.stepped(self.step)
         every = plan.checkpoint_every
         if every and self.step // every > self._tried // every and not last:
             self._report(all_metrics=True)  # what is logged belongs to the checkpoint
             self._checkpoint()
 
-    def _report(self, wait: bool = False, all_metrics: bool = False) -> None:
-        """Log what has come in; with `wait`, wait for evaluations under way until somebody asks to stop."""
+    def _report(self, evaluate: bool = False, diagnose: bool = False, all_metrics: bool = False) -> None:
+        """Log what has come in. Before the next evaluation or diagnosis, wait for those of its kind that are under way,
+        until somebody asks to stop."""
         if self._metrics and (all_metrics or self._metrics[0] < self.step):  # a chunk later the learner has passed it
             step, metrics = self._metrics[0], arrays(self._metrics[1].result())
             self._metrics = None
             if metrics:  # an algorithm may have none
                 self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
             self.log.trained(step, metrics)
-        for due, (episodes, diagnoses) in self.evaluator.finished(lambda: wait and not self.should_stop()):
-            if episodes is not None:
-                empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
-                self._quarantine(np.array(empty), "an action")
-                self.log.evaluated(due.step, episodes)
-            if diagnoses is not None:
-                self.log.diagnosed(due.step, diagnoses)
+        for due, episodes in self.evaluator.finished(lambda: evaluate and not self.should_stop()):
+            empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
+            self._quarantine(np.array(empty), "an action")
+            self.log.evaluated(due.step, episodes)
+        if self.diagnoser:
+            for due, tables in self.diagnoser.finished(lambda: diagnose and not self.should_stop()):
+                self.log.diagnosed(due.step, tables)
 
     def _quarantine(self, suspects: np.ndarray, seen: str) -> None:
         """Take lanes out of the run in which something was not finite, (lane,): if it is in the learner's state, or was
@@ -191,16 +212,16 @@ class Loop:
             raise LearnerFault(f"by step {self.step} no lane is left whose numbers are finite")
 
     def _checkpoint(self) -> None:
-        if self.step == self._kept or not self.plan.checkpoint_every:
+        if not self.keep or not self.plan.checkpoint_every or self.keep.written() == self.step:
             return
         parts = {
             "trainer": self.trainer.snapshot(),
             "collector": self.collector.snapshot(),
             "evaluator": self.evaluator.snapshot(),
+            "diagnoser": self.diagnoser.snapshot() if self.diagnoser else Snapshot({}, {}),
             "quarantined": Snapshot({}, [(lane, *since) for lane, since in self._quarantined.items()]),
         }
-        if self.keep(self.step, joined(parts), self.trainer.rows):
-            self._kept = self.step
+        self.keep(self.step, joined(parts), self.trainer.rows)
         self._tried = self.step
 
     def _restore(self, start: Start) -> None:
@@ -208,6 +229,8 @@ class Loop:
             restarted = self.collector.restore(start.snapshot.part("collector"))
             weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
             self.evaluator.restore(start.snapshot.part("evaluator"), weights)
+            if self.diagnoser:
+                self.diagnoser.restore(start.snapshot.part("diagnoser"), weights)
             for lane, step, quantity in start.snapshot.facts["quarantined"]:
                 self._quarantined[int(lane)] = int(step), str(quantity)
             if not self._quarantined.keys() <= set(range(len(self.seeds))):

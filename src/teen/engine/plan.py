@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..settings import Facts, Precision, ReplayPlace, setting
+from ..settings import Collecting, Facts, Precision, ReplayPlace, setting
 
 WATCHING = Facts(bookkeeping=True)
 CHANGEABLE = Facts(bookkeeping=True, changeable=True)
@@ -44,6 +44,13 @@ class Plan:
     sync: int = setting(
         10, "steps between hand-overs of weights and data; 1: strictly in turn", "ours", low=1, high=100_000
     )
+    collector: Collecting = setting(
+        "auto",
+        "what acts, steps and evaluates; compiled: programs, for EnvPool's tasks; python: any environment; auto: "
+        "compiled where EnvPool steps and the acting weights are small",
+        "ours",
+        WATCHING,
+    )
     replay: ReplayPlace = setting(
         "auto",
         "where transitions are kept; auto: with the learner, or in host memory where they do not fit",
@@ -54,7 +61,12 @@ class Plan:
         "tf32", "products of an update: float32; tf32: that on a CPU, TF32 on a GPU; bf16: operands rounded to bfloat16"
     )
     env_timeout: float = setting(
-        60.0, "seconds after which a step counts as hung", "ours", CHANGEABLE, above=0, high=1_000_000_000
+        60.0,
+        "seconds after which a step, or a compiled chunk of them, counts as hung",
+        "ours",
+        CHANGEABLE,
+        above=0,
+        high=1_000_000_000,
     )
     checkpoint_every: int = setting(
         25_000,

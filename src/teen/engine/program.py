@@ -13,7 +13,7 @@ from jax import Array, lax, random, vmap
 
 from .. import nets
 from ..settings import Precision
-from ..spec import AnyAlgorithm, Batch, Clock, Extras, Metrics, PyTree
+from ..spec import Acted, AnyAlgorithm, Batch, Clock, Extras, Metrics, PyTree
 from . import replay
 
 
@@ -62,6 +62,7 @@ class Program:
         self.random_actions = jax.jit(self._random_actions)
         self.actor = jax.jit(self._actor, static_argnums=3)
         self.flat_actor = jax.jit(self._flat_actor, static_argnums=3)
+        self.acting = jax.jit(self._acting)
         self.draw_act = jax.jit(self._draw_act)
         self.act = jax.jit(self._act)
         self.store = jax.jit(self._store, donate_argnums=0)
@@ -117,8 +118,14 @@ class Program:
         leaves = jax.tree.leaves(self._actor(train, first, memos, lanes))
         return jnp.concatenate([leaf.reshape(*leaf.shape[:2], -1) for leaf in leaves], -1)
 
-    def _act(self, config: Any, actors: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> tuple[Array, Extras]:
-        """Return actions and extras; slot 0 of (slot, lane, ...) acts."""
+    def _acting(self, train: TrainState, keys: Array, numbers: Array) -> tuple[Array, PyTree]:
+        """Return the acting weights of all lanes as one array, (slot, lane, number), and the memos with which these
+        episodes begin, (slot, lane): leaves (slot, lane, ...)."""
+        memos = vmap(lambda row: self._begin(train.config, keys, row))(numbers)
+        return self._flat_actor(train, jnp.array(0), memos, numbers.shape[1]), memos
+
+    def _act(self, config: Any, actors: PyTree, memo: PyTree, obs: Array, noise: PyTree) -> Acted:
+        """Return actions, extras and memos; slot 0 of (slot, lane, ...) acts."""
         return vmap(self.algo.act)(config, jax.tree.map(lambda leaf: leaf[0], actors), memo, obs, noise)
 
     # Learning: (step, lane, row) transitions come packed, with each lane's episodes so far as a last column.

@@ -23,7 +23,8 @@ class Rows(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The columns of a row: obs, action, reward, terminated, next_obs, then the algorithm's extras."""
+    """The columns of a row: obs, action, reward, terminated, ended, next_obs, then the algorithm's extras. `ended` also
+    counts a time limit: it says where an episode ends among the rows."""
 
     spec: Spec
     extras: tuple[tuple[str, int], ...]
@@ -31,7 +32,7 @@ class Layout(NamedTuple):
     @property
     def widths(self) -> list[int]:
         obs, action = self.spec
-        return [obs, action, 1, 1, obs, *(width for _, width in self.extras)]
+        return [obs, action, 1, 1, 1, obs, *(width for _, width in self.extras)]
 
     @property
     def width(self) -> int:
@@ -47,18 +48,19 @@ class Layout(NamedTuple):
         action: np.ndarray,
         reward: np.ndarray,
         terminated: np.ndarray,
+        ended: np.ndarray,
         next_obs: np.ndarray,
         extras: Mapping[str, np.ndarray],
     ) -> None:
         """Write one row per lane, (lane, width or more) float32. Runs on the host, once per step."""
-        columns = [obs, action, reward[:, None], terminated[:, None], next_obs]
+        columns = [obs, action, reward[:, None], terminated[:, None], ended[:, None], next_obs]
         columns += [extras[name] for name, _ in self.extras]
         np.concatenate(columns, axis=1, out=rows[:, : self.width], casting="unsafe")
 
     def unpack(self, rows: Array, age: Array) -> Batch:
         """(batch, width) -> Batch."""
         edges = np.cumsum(self.widths)[:-1].tolist()
-        obs, action, reward, terminated, next_obs, *extras = jnp.split(rows, edges, axis=-1)
+        obs, action, reward, terminated, _, next_obs, *extras = jnp.split(rows, edges, axis=-1)
         names = (name for name, _ in self.extras)
         return Batch(obs, action, reward[:, 0], terminated[:, 0], next_obs, dict(zip(names, extras, strict=True)), age)
 

@@ -4,17 +4,20 @@ from typing import Literal
 
 from ..errors import UserError
 from . import names, pool
-from .adapter import Envs, Lanes, naming, step
+from .adapter import Envs, Lanes, Watched, naming, step
 from .clock import awake
 from .gym import GymnasiumEnvs
 from .pool import EnvPoolEnvs
 from .watchdog import watched
 from .wrapper import Repeated
+from .xla import CompiledEnvs
 
 __all__ = [
     "Backend",
+    "CompiledEnvs",
     "Envs",
     "Lanes",
+    "Watched",
     "awake",
     "choose_backend",
     "make",

@@ -19,18 +19,35 @@ class GivenUp(SystemExit):
     """Ends a thread that nobody waits for any more, because its environment hung. Not to be taken for a fault."""
 
 
-class Envs(Protocol):
-    """Several copies of one environment, addressed by number.
-
-    Observations are flat float32. Actions lie in [-1, 1] and are mapped to the environment's bounds. A copy that fails,
-    or returns a number that is not finite in float32, raises CopyFault: no NaN gets any further.
-    """
+class Watched(Protocol):
+    """What is known of environments that some thread or program steps."""
 
     name: str
     spec: Spec
     in_python: bool  # whether steps are taken under Python's lock
 
     def __len__(self) -> int: ...
+
+    def busy(self) -> tuple[int | range | None, float] | None:
+        """Return which copy is being stepped and since when (clock.awake()); None while none is. A range says that it
+        is one of these; that and an unknown copy cannot be interrupted."""
+        ...
+
+    def mark_in(self, numbers: np.ndarray) -> None:
+        """Keep what `busy` returns in these two numbers from now on, which another process may read."""
+        ...
+
+    def close(self) -> None:
+        """Free what the copies hold. Raises nothing."""
+        ...
+
+
+class Envs(Watched, Protocol):
+    """Several copies of one environment, addressed by number.
+
+    Observations are flat float32. Actions lie in [-1, 1] and are mapped to the environment's bounds. A copy that fails,
+    or returns a number that is not finite in float32, raises CopyFault: no NaN gets any further.
+    """
 
     def flatten(self, obs: Any) -> np.ndarray:
         """Flatten an observation as the environment returns it to (obs,)."""
@@ -52,24 +69,12 @@ class Envs(Protocol):
         """End the step and return its results. No copy is reset."""
         ...
 
-    def busy(self) -> tuple[int | None, float] | None:
-        """Return which copy is being stepped and since when (clock.awake()); None while none is."""
-        ...
-
-    def mark_in(self, numbers: np.ndarray) -> None:
-        """Keep what `busy` returns in these two numbers from now on, which another process may read."""
-        ...
-
     def capture(self, copy: int) -> Snapshot:
         """Return the state of a copy. An UnknownState says why it cannot be saved."""
         ...
 
     def restore(self, copy: int, state: Snapshot) -> None:
         """Set a copy, which has been reset, to a saved state. A ValueError says what does not fit."""
-        ...
-
-    def close(self) -> None:
-        """Free what the copies hold. Raises nothing."""
         ...
 
 
@@ -80,7 +85,7 @@ def step(envs: Envs, ids: Sequence[int], actions: np.ndarray) -> Results:
 
 
 @contextmanager
-def naming(envs: Envs, who: Callable[[int], tuple[int, int]], where: str) -> Iterator[None]:
+def naming(envs: Watched, who: Callable[[int], tuple[int, int]], where: str) -> Iterator[None]:
     """Turn a CopyFault into an EnvironmentFault that names environment, lane, seed and step.
 
     `who` returns the lane and seed of a copy.

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..errors import notice
 from . import sentinel
-from .adapter import Envs
+from .adapter import Watched
 
 
 @contextmanager
-def posted(limit: float, grace: float, pools: Sequence[Envs], beside: Sequence[Envs]) -> Iterator[np.ndarray]:
+def posted(limit: float, grace: float, pools: Sequence[Watched], beside: Sequence[Watched]) -> Iterator[np.ndarray]:
     """Have a sentinel watch while the block runs, and yield the numbers that it reads. `pools` are stepped in the main
     thread, where a step can be interrupted, `beside` in others.
 

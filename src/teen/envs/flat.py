@@ -41,7 +41,7 @@ class FlatEnvs:
                 raise UserError(f"{name} has an empty {kind} space: there is nothing to learn from")
         self._mark = np.array([IDLE, UNKNOWN])
 
-    def busy(self) -> tuple[int | None, float] | None:
+    def busy(self) -> tuple[int | range | None, float] | None:
         since, copy = self._mark.tolist()
         return None if since == IDLE else (None if copy == UNKNOWN else int(copy), since)
 

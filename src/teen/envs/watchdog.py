@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import CopyFault, EnvironmentFault, notice
 from . import clock
-from .adapter import Envs, GivenUp
+from .adapter import GivenUp, Watched
 from .board import is_interactive, posted
 from .sentinel import BEAT, LATE, period_of, say
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 GRACE = 10.0  # seconds that an interrupted step has to end, before it is given up
 
 
-def watched(limit: float, pools: Sequence[Envs], work: Callable[[], T], beside: Sequence[Envs] = ()) -> T:
+def watched(limit: float, pools: Sequence[Watched], work: Callable[[], T], beside: Sequence[Watched] = ()) -> T:
     """Return `work()`, which steps `pools`. A step that takes longer than `limit` seconds is an environment's fault.
 
     `beside` are stepped by other threads, which watch over them, except that nobody could if Python's lock were kept.
@@ -43,15 +43,18 @@ def watched(limit: float, pools: Sequence[Envs], work: Callable[[], T], beside: 
 class Late(NamedTuple):
     """A step that has taken too long."""
 
-    envs: Envs
-    copy: int | None
+    envs: Watched
+    copy: int | range | None
     since: float
     hopeless: bool  # whether it has been interrupted in vain, or cannot be
 
     def described(self, limit: float) -> str:
-        lane = "unknown" if self.copy is None else self.copy
+        if isinstance(self.copy, range):
+            lane = f"lane {self.copy[0]}" if len(self.copy) == 1 else f"one of lanes {self.copy[0]} to {self.copy[-1]}"
+        else:
+            lane = "lane unknown" if self.copy is None else f"lane {self.copy}"
         return (
-            f"environment {self.envs.name} hangs in lane {lane}: it did not return within {limit:g} s and cannot be "
+            f"environment {self.envs.name} hangs in {lane}: it did not return within {limit:g} s and cannot be "
             "interrupted; logs and the last checkpoint are kept"
         )
 
@@ -59,7 +62,7 @@ class Late(NamedTuple):
 class Watch:
     """Looks at pools again and again, every `period` seconds."""
 
-    def __init__(self, limit: float, pools: Sequence[Envs], numbers: np.ndarray):
+    def __init__(self, limit: float, pools: Sequence[Watched], numbers: np.ndarray):
         """`numbers` are those that the sentinel reads."""
         self.limit, self.pools, self.numbers = limit, pools, numbers
         self.period = period_of(limit)
@@ -78,7 +81,8 @@ class Watch:
             if busy is None or (seconds := clock.awake() - busy[1]) < self.limit:
                 continue
             copy, since = busy
-            if copy is None or (since == self._reported and seconds > self.limit + GRACE):  # None: outside Python
+            outside = not isinstance(copy, int)  # of Python: there it cannot be interrupted
+            if outside or (since == self._reported and seconds > self.limit + GRACE):
                 return Late(envs, copy, since, hopeless=True)
             if since != self._reported:
                 self._reported = since
@@ -89,7 +93,7 @@ class Watch:
 class Watchdog:
     """Watches, in a thread, what the main thread does in a block."""
 
-    def __init__(self, limit: float, pools: Sequence[Envs], beside: Sequence[Envs] = ()):
+    def __init__(self, limit: float, pools: Sequence[Watched], beside: Sequence[Watched] = ()):
         self.limit, self.pools = limit, pools
         self._post = posted(limit, GRACE, pools, beside)
         self._stop = threading.Event()
@@ -112,7 +116,7 @@ class Watchdog:
         """Handle the signal of the thread or the sentinel: the step that it is for may have ended meanwhile."""
         for envs in self.pools:
             busy = envs.busy()
-            if busy and busy[1] == self._numbers[LATE]:
+            if busy and busy[1] == self._numbers[LATE] and isinstance(busy[0], int):
                 raise CopyFault(busy[0], too_long(self.limit))
 
     def _run(self) -> None:
@@ -131,7 +135,7 @@ class Watchdog:
         clock.tick(math.inf)
 
 
-def _in_thread(limit: float, pools: Sequence[Envs], work: Callable[[], T], beside: Sequence[Envs]) -> T:
+def _in_thread(limit: float, pools: Sequence[Watched], work: Callable[[], T], beside: Sequence[Watched]) -> T:
     outcome: Future[T] = Future()
     context = contextvars.copy_context()
 

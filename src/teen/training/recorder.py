@@ -1,32 +1,22 @@
-"""Subscribers of the engine: what it reports goes to the run folders, the display, the curves and the checkpoints."""
+"""Subscribers of the engine: what it reports goes to the run folders, the display and the curves."""
 
-import os
 import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..config.job import Job
-from ..config.toml import versions
 from ..disk import logs
-from ..disk.checkpoint import CheckpointWriter
 from ..disk.folder import RunFolder
 from ..disk.lock import Lock
 from ..engine.evaluate import Episode
 from ..engine.log import Log
 from ..errors import notice
 from ..report.runs import evaluations_of
-from ..snapshot import Blocks, Snapshot, joined
+from ..snapshot import Snapshot
 from ..spec import Tables
 from .progress import Progress
 
 REPLOT_SECONDS = 60
-
-
-def cores() -> int:
-    """Return how many cores this process may use. XLA splits sums by them, so they are part of a result."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class CurvePlotter:
@@ -107,6 +97,12 @@ class Recorder(Log):
         self.lock.check()
         return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
 
+    def sync(self) -> None:
+        """Wait until the logs are on disk, at least as far as the last snapshot knows them. For another thread."""
+        self.lock.check()
+        for folder in self.folders:
+            folder.sync()
+
     def begin(self) -> None:
         """Write the first files of a new run."""
         for folder in self.folders:
@@ -139,31 +135,3 @@ class Recorder(Log):
 def _lanes_of(snapshot: Snapshot) -> set[int]:
     """Return the lanes in quarantine."""
     return {int(lane) for lane in snapshot.facts["missing"]}
-
-
-class CheckpointKeeper:
-    """Writes checkpoints. If one cannot be written, training continues: the one before is still there."""
-
-    def __init__(self, writer: CheckpointWriter, recorder: Recorder, settings: dict[str, Any]):
-        self.writer, self.recorder, self.settings = writer, recorder, settings
-        self.failure = ""  # why the newest could not be written
-
-    def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> bool:
-        """Return whether the checkpoint was written."""
-        run = Snapshot({}, {"settings": self.settings, "versions": versions(), "cores": cores()})
-        try:
-            whole = joined({"engine": snapshot, "run": run, "recorder": self.recorder.snapshot()})
-            self.writer.save(step, whole, rows)
-            self.failure = ""
-        except OSError as error:
-            self.failure = f"the checkpoint of step {step} could not be written: {error.strerror}; {self.kept()}"
-            notice(self.failure)
-        return not self.failure
-
-    def kept(self) -> str:
-        """Say which checkpoint a run can go on from."""
-        newest = self.writer.newest
-        if newest is None:
-            return "there is no checkpoint yet"
-        command = f"teen train --resume {self.writer.folder.parent}"
-        return f"the checkpoint of step {newest} is whole: {command} goes on from it"

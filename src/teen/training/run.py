@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import jax
 
 from .. import envs
-from ..algos.insight import insight_of
 from ..config import modules
 from ..config.facts import CHANGEABLE
 from ..config.job import Job, resolve
@@ -31,13 +30,16 @@ from ..engine.plan import Plan
 from ..engine.program import TrainState
 from ..engine.replay import Layout
 from ..engine.trainer import place_replay
-from ..envs import Envs
+from ..engine.worker import cores
+from ..envs import CompiledEnvs, Envs, Watched
 from ..errors import StorageFault, UserError, notice
-from ..settings import replace
+from ..settings import Collecting, replace
 from ..snapshot import fitting
-from ..spec import AnyAlgorithm, PyTree, Tables
+from ..spec import AnyAlgorithm, PyTree
+from . import pools
+from .keeper import CheckpointKeeper
 from .progress import Progress
-from .recorder import CheckpointKeeper, Recorder, cores
+from .recorder import Recorder
 from .stopping import stop_requests
 
 
@@ -129,23 +131,30 @@ class Prepared(NamedTuple):
     job: Job
     algo: AnyAlgorithm
     plan: Plan
-    training: list[Envs]
-    evaluation: Envs
+    training: list[Envs] | CompiledEnvs
+    evaluation: Envs | CompiledEnvs
     layout: Layout
-    placed: str  # where the replay lives, in words
+    placed: str  # where the replay lives and what collects, in words
     diagnoser: Diagnoser | None
 
     @classmethod
     def of(cls, job: Job) -> "Prepared":
         settings, algo, config = job.settings, job.algorithm, job.variants[0].config
-        plan, lanes, env = settings.plan, len(job.lane_seeds), (settings.backend, settings.action_repeat)
+        plan, lanes = settings.plan, len(job.lane_seeds)
         copies = memory.check_copies(copies_needed(algo, config, lanes, plan.eval_episodes))
-        training = envs.make_crews(settings.env, lanes, *env)
-        layout = Layout(training[0].spec, algo.extras(config))
+        training = pools.training_envs(job)
+        collector: Collecting = "compiled" if isinstance(training, CompiledEnvs) else "python"
+        job, plan = (
+            job._replace(settings=replace(settings, {"collector": collector})),
+            changed(plan, collector=collector),
+        )
+        spec = training.spec if isinstance(training, CompiledEnvs) else training[0].spec
+        layout = Layout(spec, algo.extras(config))
         memory.check(algo, config, layout, lanes, plan)
-        evaluation = envs.make(settings.env, copies, *env)
+        evaluation = pools.evaluation_envs(job, collector, lanes, copies)
         place, placed = place_replay(plan.replay, layout.bytes(lanes, plan.capacity))
-        diagnoser = _diagnoser(job) if plan.diagnose_every else None
+        placed += f"; collector: {collector}"
+        diagnoser = pools.diagnoser(job) if plan.diagnose_every else None
         return cls(job, algo, changed(plan, replay=place), training, evaluation, layout, placed, diagnoser)
 
     def train(self, lock: Lock, saved: Checkpoint | None, show: bool) -> Outcome:
@@ -171,7 +180,8 @@ class Prepared(NamedTuple):
                     return end, self._agents(end.train, end.step)
 
             with _naming_storage(keeper):
-                end, agents = envs.watched(plan.env_timeout, self.training, work, self._beside())
+                with closing(keeper):  # waits: from here on it is known which checkpoints are whole
+                    end, agents = envs.watched(plan.env_timeout, self._watched(), work, self._beside())
                 lock.check()
                 for run_folder, agent in zip(folders, agents, strict=True):
                     run_folder.save_agent(agent.weights, self.layout.spec, end.step)
@@ -189,7 +199,7 @@ class Prepared(NamedTuple):
         log: Log,
         should_stop: Callable[[], bool],
         start: Start | None = None,
-        keep: Keep = lambda step, snapshot, rows: True,
+        keep: Keep | None = None,
     ) -> Loop:
         """Return the engine's loop over this job."""
         job = self.job
@@ -199,11 +209,14 @@ class Prepared(NamedTuple):
         )  # fmt: skip
 
     def close(self) -> None:
-        for pool in (*self.training, *self._beside()):
+        for pool in (*self._watched(), *self._beside()):
             pool.close()
 
-    def _beside(self) -> list[Envs]:
-        """Return the environments that evaluations step, in a thread of their own."""
+    def _watched(self) -> Sequence[Watched]:
+        return [self.training] if isinstance(self.training, CompiledEnvs) else self.training
+
+    def _beside(self) -> list[Watched]:
+        """Return the environments that evaluations and diagnoses step, in threads of their own."""
         return [self.evaluation, *([self.diagnoser.envs] if self.diagnoser else [])]
 
     def _checked(self, recorder: Recorder, saved: Checkpoint) -> Start:
@@ -241,20 +254,3 @@ def _naming_storage(keeper: CheckpointKeeper) -> Iterator[None]:
     except OSError as error:
         parent = keeper.writer.folder.parent
         raise StorageFault(f"{parent} cannot be written: {error.strerror or error}; {keeper.kept()}") from error
-
-
-def _diagnoser(job: Job) -> Diagnoser:
-    from ..measure.diagnose import diagnose  # imports SciPy, which takes a second
-    from ..measure.visits import frozen_normaliser
-
-    settings, algo, config = job.settings, job.algorithm, job.variants[0].config
-    insight_of(algo, config)  # fails now, not in the middle of training, if there is none
-    copies = memory.check_copies(copies_needed(algo, config, len(job.lane_seeds), settings.diagnose_episodes))
-    pool = envs.make(settings.env, copies, settings.backend, settings.action_repeat)
-
-    def run(configs: Any, weights: PyTree, pool: Envs, seeds: Sequence[int], step: int, **options: Any) -> list[Tables]:
-        scaled = {"reward_scale": settings.reward_scale, **options}
-        return diagnose(algo, configs, weights, pool, seeds, step, settings.diagnose_episodes, **scaled)
-
-    frozen_normaliser(settings.env)  # here, not in the thread that diagnoses: it makes environments of its own
-    return Diagnoser(pool, run)
