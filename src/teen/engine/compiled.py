@@ -1,8 +1,7 @@
 """Collection by compiled programs: a chunk of some lanes is one call (`chunk.py`), made in a thread of their own.
 
 These lanes do not wait for others within a chunk, nor for the learner where its weights have come: while one chunk is
-handed over, the next has begun. What Python does is done once a chunk and kept small: on some machines a thread waits
-50 to 100 µs for Python's lock each time that it comes from another.
+handed over, the next has begun. What Python does is done once a chunk and kept small: its threads share one lock.
 """
 
 from collections.abc import Sequence

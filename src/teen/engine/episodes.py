@@ -125,8 +125,8 @@ class CompiledEpisodes:
                 program = self._compiled[policy, lane] = jitted.lower(*args).compile()
             try:
                 with self.envs.running([lane]):
-                    after: Played = program(*args)
-                    return jax.tree.map(np.asarray, after)  # type: ignore[no-any-return]
+                    after: Played = jax.tree.map(np.asarray, program(*args))
+                    return after
             except Exception as error:  # XLA's, whatever it is
                 raise self._fault(lane, f"step {played.steps} or later", one_line(error)) from error
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -142,9 +142,8 @@ def evaluate(
         if isinstance(envs, CompiledEpisodes):
             played = envs.rollout(policy, config, weights, memos, starts, lanes, wanted)
         else:
-            act = _over_lanes(policy)
-            on_all = lambda obs: np.asarray(act(config, weights, memos, obs))  # noqa: E731
-            played = rollout(envs, on_all, seeds, starts, lanes, wanted)
+            act = partial(_over_lanes(policy), config, weights, memos)
+            played = rollout(envs, lambda obs: np.asarray(act(obs)), seeds, starts, lanes, wanted)
         return [
             [(float(s), int(n)) for s, n in zip(*lane, strict=True) if not math.isnan(s)]
             for lane in zip(*played, strict=True)

@@ -144,10 +144,8 @@ class Prepared(NamedTuple):
         copies = memory.check_copies(copies_needed(algo, config, lanes, plan.eval_episodes))
         training = pools.training_envs(job)
         collector: Collecting = "compiled" if isinstance(training, CompiledEnvs) else "python"
-        job, plan = (
-            job._replace(settings=replace(settings, {"collector": collector})),
-            changed(plan, collector=collector),
-        )
+        job = job._replace(settings=replace(settings, {"collector": collector}))
+        plan = job.settings.plan
         spec = training.spec if isinstance(training, CompiledEnvs) else training[0].spec
         layout = Layout(spec, algo.extras(config))
         memory.check(algo, config, layout, lanes, plan)
