@@ -19,7 +19,7 @@ from teen.training.keeper import CheckpointKeeper
 from teen.training.recorder import Recorder
 from tests import toys
 from tests.disk.test_forgery import Forged
-from tests.training.survival import TRAIN, assert_same_end, stopped_by
+from tests.training.survival import TRAIN, assert_same_end, in_the_foreground, stopped_by
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -28,7 +28,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("moment", ["trained", "evaluated", "snapshot"])
 def test_a_run_whose_folder_was_replaced_stops_and_writes_nothing_more(tmp_path, monkeypatch, capsys, moment):
-    """Both would write there, each into the other's logs."""
+    """Both would write there, each into the other's logs. A save that has begun is waited for: it would be copied half
+    written."""
+    in_the_foreground(monkeypatch)
     run, original, theirs = tmp_path / "run", getattr(Recorder, moment), {}
 
     def replaced(self, *args):
