@@ -7,25 +7,45 @@ if TYPE_CHECKING:
     from .disk.agent import Agent
     from .disk.loading import load
     from .errors import UserError
+    from .training.callbacks import Event, stop_at_return
+    from .training.model import REDQ, RND, SAC, SUNRISE, TD3, TEEN, Model
     from .training.run import resume, train
 
 __version__ = "0.2.0"
-__all__ = ["Agent", "UserError", "__version__", "load", "resume", "train"]
 
 HOMES = {
-    "Agent": "disk.agent",
-    "UserError": "errors",
-    "load": "disk.loading",
-    "resume": "training.run",
-    "train": "training.run",
+    "disk.agent": ["Agent"],
+    "disk.loading": ["load"],
+    "errors": ["UserError"],
+    "training.callbacks": ["Event", "stop_at_return"],
+    "training.model": ["REDQ", "RND", "SAC", "SUNRISE", "TD3", "TEEN", "Model"],
+    "training.run": ["resume", "train"],
 }
+__all__ = [
+    "REDQ",
+    "RND",
+    "SAC",
+    "SUNRISE",
+    "TD3",
+    "TEEN",
+    "Agent",
+    "Event",
+    "Model",
+    "UserError",
+    "__version__",
+    "load",
+    "resume",
+    "stop_at_return",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Imported when asked for: JAX and the environments take seconds, and what only reads runs needs neither."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    for module, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -39,11 +39,11 @@ def test_the_agent_predicts_in_the_environments_bounds(trained):
     agent = teen.load(trained)
     env = gymnasium.make(ENV)
     obs, _ = env.reset(seed=0)
-    action = agent.predict(obs, seed=1)
+    action = agent.act(obs, seed=1)
     assert env.action_space.contains(action)
-    both = agent.predict(np.array([[0.5], [-0.5]], np.float32), seed=1)
+    both = agent.act(np.array([[0.5], [-0.5]], np.float32), seed=1)
     assert both.shape == (2, 1)
-    np.testing.assert_allclose(both[0], agent.predict(np.array([0.5]), seed=1), rtol=1e-6)
+    np.testing.assert_allclose(both[0], agent.act(np.array([0.5]), seed=1), rtol=1e-6)
     # the mean of the members' actions, computed from the file's arrays alone
     w = safetensors.numpy.load_file(trained / "agent" / "weights.safetensors")
 
@@ -55,7 +55,7 @@ def test_the_agent_predicts_in_the_environments_bounds(trained):
     by_hand = np.tanh(layer(2, np.maximum(layer(1, np.maximum(layer(0, x), 0)), 0))).mean(0)
     np.testing.assert_allclose(both[0], by_hand, rtol=1e-5)
     with pytest.raises(teen.UserError, match="seeds"):
-        agent.predict(obs, seed=5)
+        agent.act(obs, seed=5)
 
 
 @pytest.mark.parametrize("harm", ["cut", "shape", "missing", "pickle", "newer", "card"])

@@ -14,8 +14,9 @@ import pytest
 import teen
 from teen import UserError
 from teen.cli import main as cli
-from teen.disk import agent
+from teen.disk import saved
 from teen.engine import memory
+from teen.spec import Spec
 
 SAVED = Path(__file__).parent / "agents-0.1.0"  # saved by version 0.1.0, format 2, with the actions it predicted
 EXPECTED = json.loads((SAVED / "expected.json").read_text())
@@ -26,7 +27,7 @@ def test_agents_of_format_2_load_and_act_as_they_did(name):
     agent = teen.load(SAVED / name)
     obs = np.array(EXPECTED["obs"], np.float32)
     for seed, action in EXPECTED["actions"][name].items():
-        np.testing.assert_allclose(agent.predict(obs, seed=int(seed)), action, rtol=1e-6)
+        np.testing.assert_allclose(agent.act(obs, seed=int(seed)), action, rtol=1e-6)
 
 
 @pytest.mark.parametrize("number", [1, 4, "2"])
@@ -93,7 +94,7 @@ def test_a_sparse_file_is_not_read(run, capsys, monkeypatch):
     weights = run / "agent" / "weights.safetensors"
     size = weights.stat().st_size
     os.truncate(weights, 6 * 2**30)
-    monkeypatch.setattr(agent, "arrays_of", None)  # nothing gets so far
+    monkeypatch.setattr(saved, "arrays_of", None)  # nothing gets so far
     refused(run, capsys, r"it has 6,442,450,944 bytes, and settings and seeds imply [0-9,]{4,6}$")
     os.truncate(weights, size)
     monkeypatch.setattr(memory, "of_machine", lambda: size)
@@ -163,7 +164,7 @@ def test_no_agent_is_saved_through_a_link(run):
     (run / "agent").symlink_to(run.parent / "elsewhere")
     before = {path: path.read_bytes() for path in (run.parent / "elsewhere").iterdir()}
     with pytest.raises(OSError, match="links in a run folder are not followed"):
-        agent.save(run / "agent", loaded.weights, loaded.settings, loaded.config, teen.disk.agent.Spec(3, 1), 70)
+        saved.save(run / "agent", loaded, Spec(3, 1))
     assert {path: path.read_bytes() for path in (run.parent / "elsewhere").iterdir()} == before
 
 
@@ -171,7 +172,7 @@ def test_an_agent_for_another_environment_is_refused(run, capsys):
     forge(run, env="MountainCarContinuous-v0")
     refused(run, capsys, "does not fit MountainCarContinuous-v0, which has 2 observations and 1 actions")
     with pytest.raises(UserError, match="does not fit"):
-        teen.load(run).predict(np.zeros(2))
+        teen.load(run).act(np.zeros(2))
 
 
 def test_too_many_episodes_are_refused(run):

@@ -121,7 +121,7 @@ def analyze(victim: Victim) -> int:
 def predict(victim: Victim) -> int:
     try:
         agent = load(path(victim, victim.run))
-        agent.predict(np.zeros(bases.observations(agent.settings.env), np.float32))
+        agent.act(np.zeros(bases.observations(agent.settings.env), np.float32))
     except tuple(EXIT_CODES) as error:
         print(f"teen: {printable(str(error))}", file=sys.stderr)
         return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))

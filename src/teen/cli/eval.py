@@ -14,11 +14,13 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     parser.add_argument("--members", action="store_true", help="also one episode of each member")
+    parser.add_argument("--best", action="store_true", help="each seed's weights at its best evaluation, not the last")
     add_trust(parser)
     flags = parser.parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
-    agent = load(flags.run, flags.trust)
+    agent = load(flags.run, flags.trust, best=flags.best)
     episodes = agent.evaluate(flags.episodes, flags.seed, flags.members)
-    show_episodes(f"{flags.run}: {agent.settings.algo} on {agent.settings.env} after {agent.step} steps", episodes)
+    when = f"at the best evaluations of {agent.step} steps" if flags.best else f"after {agent.step} steps"
+    show_episodes(f"{flags.run}: {agent.settings.algo} on {agent.settings.env} {when}", episodes)
     return 0

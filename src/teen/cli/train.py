@@ -11,6 +11,7 @@ from ..config.facts import CHANGEABLE
 from ..config.job import resolve
 from ..config.run import RunSettings
 from ..disk import files
+from ..envs import arguments as env_arguments
 from ..errors import UserError, printable
 from ..settings import leaves
 from ..training import run as training
@@ -59,6 +60,8 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     add_trust(group)
     group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
     run = parser.add_argument_group("run")
+    text = "arguments of the environment, as TOML values; they become part of its name"
+    run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", type=env_arguments.read, help=text)
     for leaf in leaves(RunSettings()):
         add_setting(run, leaf)
     algorithm = parser.add_argument_group(
@@ -70,6 +73,8 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     flags = vars(parser.parse_args(arguments))
     out = flags.pop("out")
     del flags["config"], flags["resume"], flags["trust"]
+    if flags["env_kwargs"]:
+        flags["env_kwargs"] = {key: value for table in flags["env_kwargs"] for key, value in table.items()}
     return {**values, **{name: value for name, value in flags.items() if value is not None}}, out
 
 

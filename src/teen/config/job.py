@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .. import algos
+from ..envs import arguments
 from ..errors import UserError
 from ..settings import flat, leaves, replace, shown, stacked, variants
 from ..spec import AnyAlgorithm
@@ -71,12 +72,20 @@ def parse_seeds(text: Any) -> tuple[int, ...]:
     return tuple(seeds)
 
 
+def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:
+    """Make `env_kwargs` part of the environment's name."""
+    more = values.pop("env_kwargs", {})
+    if not isinstance(more, Mapping):
+        raise UserError(f"--env-kwargs must be a table of arguments, not {shown(more)}")
+    return {**values, "env": arguments.joined(values["env"], more)} if values.get("env") else values
+
+
 def resolve(values: Mapping[str, Any]) -> Job:
     """Return a checked job for flat settings, as flags or TOML keys give them."""
     for name in ("algo", "base", "env", "preset"):  # on which it depends what else there is
         if not isinstance(values.get(name, ""), str):
             raise UserError(f"--{name} must be text, not {shown(values[name])}")
-    values = presets.applied(dict(values))
+    values = presets.applied(_with_arguments(dict(values)))
     algo = values.get("algo", RunSettings.algo)
     config = algos.default_config(algo, values.get("base"))
     names = [leaf.name for part in (RunSettings(), config) for leaf in leaves(part)]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import algos
+from ..envs import arguments, given
 from ..errors import UserError, one_line
 
 VARIABLE = "TEEN_TRUST"  # module names, separated by commas
@@ -26,6 +27,7 @@ def import_named(values: Mapping[str, Any]) -> None:
     """Import the modules that the user names in these settings, also from the current folder."""
     for setting, module in named_in(values):
         _load(module, f"--{setting} {values[setting]}")
+        given.allow(module)
 
 
 def admit(values: Mapping[str, Any], file: Path, trust: Trust = ()) -> None:
@@ -33,9 +35,11 @@ def admit(values: Mapping[str, Any], file: Path, trust: Trust = ()) -> None:
     inside a package that is. A module that has been imported is trusted already. Any other is a UserError."""
     trusted = [*_listed(trust), *_listed(os.environ.get(VARIABLE, ""))]
     for setting, module in named_in(values):
+        if known := any(module == name or module.startswith(f"{name}.") for name in trusted):
+            given.allow(module)
         if module in sys.modules:
             continue
-        if not any(module == name or module.startswith(f"{name}.") for name in trusted):
+        if not known:
             raise UserError(
                 f"{file} asks for the module {module!r} ({setting} = {values[setting]!r:.100}), which would be "
                 f"executed: if you know it, allow it with --trust {module}, {VARIABLE}={module} or trust={module!r}"
@@ -48,7 +52,7 @@ def named_in(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     algo, env = values.get("algo"), values.get("env")
     if isinstance(algo, str) and algo not in algos.NAMES and "." in algo.strip("."):
         yield "algo", algo
-    if isinstance(env, str) and ":" in env:
+    if isinstance(env, str) and ":" in arguments.plain(env):
         yield "env", env.partition(":")[0]
 
 

@@ -38,7 +38,7 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
         raise UserError(f"config file {path} is damaged: {error}") from None
     values.pop("versions", None)
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name != "env_kwargs":
             raise UserError(f"config file {path} has an unknown table [{name}]")
     return values
 

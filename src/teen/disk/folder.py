@@ -10,8 +10,9 @@ from ..config import toml
 from ..config.run import RunSettings
 from ..engine.evaluate import HEADLINE, Episode
 from ..errors import InUse, UserError
-from ..spec import PyTree, Spec
-from . import agent, files, logs
+from ..spec import Spec
+from . import files, logs, saved
+from .agent import Agent
 from .files import write_atomically
 from .lock import NAME, holder
 
@@ -63,7 +64,7 @@ class RunFolder:
 
     def check(self, positions: dict[str, int]) -> None:
         """Compare the logs with what a checkpoint knew of them: how long each was. Changes nothing."""
-        for name in (*logs.APPENDED, *logs.REPLACED, "config.toml", "agent"):
+        for name in (*logs.APPENDED, *logs.REPLACED, "config.toml", saved.LAST, saved.BEST):
             if (self.path / name).is_symlink():
                 raise UserError(f"{self.path / name} is a link: links in a run folder are not followed")
         expected = [name for name in logs.APPENDED if name == logs.EVAL or name in positions]
@@ -132,8 +133,8 @@ class RunFolder:
                 logs.bounded(policy, logs.MOST_MEMBERS)
             return [Episode(int(s), int(t), policy, int(e), float(r), int(n)) for s, t, policy, e, r, n in rows]
 
-    def save_agent(self, weights: PyTree, spec: Spec, step: int) -> None:
-        agent.save(self.path / "agent", weights, self.settings, self.config, spec, step)
+    def save_agent(self, agent: Agent, spec: Spec, name: str = saved.LAST) -> None:
+        saved.save(self.path / name, agent, spec)
 
     def _write_config(self) -> None:
         write_atomically(self.path / "config.toml", toml.dump(self.settings, self.config).encode())

@@ -11,6 +11,7 @@ from ..envs import CompiledEnvs, Envs, awake
 from ..errors import EnvironmentFault
 from ..snapshot import Snapshot, filled, joined, on_host
 from ..spec import AnyAlgorithm, PyTree, Tables
+from .best import Best, Kept
 from .episodes import CompiledEpisodes
 from .evaluate import Episode, evaluate
 from .work import Work
@@ -126,15 +127,27 @@ class Background(Generic[T]):
         )
 
 
+class Evaluation(NamedTuple):
+    episodes: list[list[Episode]]  # each lane's rows
+    better: dict[int, Kept]  # lanes that were never better
+
+
 def evaluations(
-    algo: AnyAlgorithm, config: Any, envs: Envs | CompiledEnvs, seeds: Sequence[int], episodes: int, timeout: float
-) -> Background[list[list[Episode]]]:
-    """Return what evaluates: each lane's rows."""
+    algo: AnyAlgorithm,
+    config: Any,
+    envs: Envs | CompiledEnvs,
+    seeds: Sequence[int],
+    episodes: int,
+    timeout: float,
+    best: Best,
+) -> Background[Evaluation]:
+    """Return what evaluates, and compares with the best so far."""
     played = CompiledEpisodes(envs, seeds) if isinstance(envs, CompiledEnvs) else envs
 
-    def measure(due: Due, weights: PyTree, wanted: Callable[[], bool]) -> list[list[Episode]]:
+    def measure(due: Due, weights: PyTree, wanted: Callable[[], bool]) -> Evaluation:
         asked = due.step, episodes, due.members, due.lanes
-        return evaluate(algo, config, weights, played, seeds, *asked, wanted=wanted)
+        rows = evaluate(algo, config, weights, played, seeds, *asked, wanted=wanted)
+        return Evaluation(rows, best.better(due.step, weights, rows))
 
     end = [played.close] if isinstance(played, CompiledEpisodes) else []
     return Background("an evaluation", envs, seeds, timeout, measure, *end)

@@ -21,6 +21,7 @@ from ..snapshot import Blocks, Snapshot, fitting, joined
 from ..spec import AnyAlgorithm
 from .acting import arrays
 from .background import Diagnoser, Due, diagnoses, evaluations
+from .best import Best, Kept, of_one_lane
 from .collect import Collector, in_crews
 from .compiled import CompiledCollector
 from .log import Log
@@ -56,6 +57,7 @@ class End(NamedTuple):
 
     train: TrainState
     step: int  # the last one that was learnt
+    best: dict[int, Kept]  # of each lane that was evaluated
     fault: EnvironmentFault | LearnerFault | None
 
 
@@ -88,7 +90,8 @@ class Loop:
         compiled = program(algo, layout, plan.batch, plan.utd, plan.precision)
         self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay)
         known = self.trainer.config
-        self.evaluator = evaluations(algo, known, eval_envs, seeds, plan.eval_episodes, plan.env_timeout)
+        self.best = Best()
+        self.evaluator = evaluations(algo, known, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, self.best)
         self.diagnoser = diagnoses(diagnoser, known, seeds, plan.env_timeout) if diagnoser else None
         self.step = start.step if start else 0
         self._tried = self.step  # of the last attempt at a checkpoint
@@ -116,9 +119,13 @@ class Loop:
         # Acting multiplies small matrices: more BLAS threads would only take cores from the learner and environments.
         one_thread = threadpool_limits(1, "blas")
         try:
-            while self.step < self.plan.steps and not self.should_stop():
+            if self.step and self.step % self.plan.eval_every == 0:  # stopped before the evaluation due here was told
+                self._report(evaluate=True)
+                self._settle(self.step)
+            while self.step < self.plan.steps and not self.should_stop() and not self.log.may_end():
                 self._train_chunk()
             self._report(evaluate=True, diagnose=True, all_metrics=True)
+            self._settle(self.step + 1)
             self._checkpoint()
         except (EnvironmentFault, LearnerFault) as error:
             fault = error
@@ -126,7 +133,7 @@ class Loop:
                 self._report(evaluate=True, diagnose=True, all_metrics=True)
         finally:
             one_thread.restore_original_limits()
-        end = End(self.trainer.train_state(), self.step, fault)
+        end = End(self.trainer.train_state(), self.step, self.best.lanes, fault)
         self.close()
         return end
 
@@ -162,6 +169,8 @@ class Loop:
         evaluate = last or self.step % plan.eval_every == 0
         diagnose = plan.diagnose_every > 0 and (last or self.step % plan.diagnose_every == 0)
         self._report(evaluate, diagnose)
+        if evaluate:
+            self._settle(self.step)
         if self.step > plan.warmup and self.step % plan.log_every == 0:
             self._metrics = self.step, self.trainer.probe(self.collector.episodes)
         if evaluate or diagnose:
@@ -186,13 +195,19 @@ class Loop:
             if metrics:  # an algorithm may have none
                 self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
             self.log.trained(step, metrics)
-        for due, episodes in self.evaluator.finished(lambda: evaluate and not self.should_stop()):
+        for due, (episodes, better) in self.evaluator.finished(lambda: evaluate and not self.should_stop()):
+            self.best.take(better)
             empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
             self._quarantine(np.array(empty), "an action")
             self.log.evaluated(due.step, episodes)
         if self.diagnoser:
             for due, tables in self.diagnoser.finished(lambda: diagnose and not self.should_stop()):
                 self.log.diagnosed(due.step, tables)
+
+    def _settle(self, step: int) -> None:
+        """Say that all evaluations before this step have been told, unless a stop cut the wait for them."""
+        if not self.should_stop():
+            self.log.settled(step)
 
     def _quarantine(self, suspects: np.ndarray, seen: str) -> None:
         """Take lanes out of the run in which something was not finite, (lane,): if it is in the learner's state, or was
@@ -219,6 +234,7 @@ class Loop:
             "collector": self.collector.snapshot(),
             "evaluator": self.evaluator.snapshot(),
             "diagnoser": self.diagnoser.snapshot() if self.diagnoser else Snapshot({}, {}),
+            "best": self.best.snapshot(),
             "quarantined": Snapshot({}, [(lane, *since) for lane, since in self._quarantined.items()]),
         }
         self.keep(self.step, joined(parts), self.trainer.rows)
@@ -228,6 +244,7 @@ class Loop:
         with fitting(f"the checkpoint of step {start.step}"):
             restarted = self.collector.restore(start.snapshot.part("collector"))
             weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
+            self.best.restore(start.snapshot.part("best"), of_one_lane(weights), len(self.seeds))
             self.evaluator.restore(start.snapshot.part("evaluator"), weights)
             if self.diagnoser:
                 self.diagnoser.restore(start.snapshot.part("diagnoser"), weights)

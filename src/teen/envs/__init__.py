@@ -6,6 +6,7 @@ from ..errors import UserError
 from . import names, pool
 from .adapter import Envs, Lanes, Watched, naming, step
 from .clock import awake
+from .given import give, is_known, name_of
 from .gym import GymnasiumEnvs
 from .pool import EnvPoolEnvs
 from .watchdog import watched
@@ -20,8 +21,11 @@ __all__ = [
     "Watched",
     "awake",
     "choose_backend",
+    "give",
+    "is_known",
     "make",
     "make_crews",
+    "name_of",
     "naming",
     "step",
     "watched",

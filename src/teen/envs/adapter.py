@@ -53,6 +53,11 @@ class Envs(Watched, Protocol):
         """Flatten an observation as the environment returns it to (obs,)."""
         ...
 
+    def rows(self, obs: Any) -> tuple[np.ndarray, bool]:
+        """Return (row, obs) of one observation or of a batch, and whether it was a batch. A UserError names the sizes
+        if it is neither."""
+        ...
+
     def scale(self, actions: np.ndarray) -> np.ndarray:
         """Map (row, action) in [-1, 1] to the environment's bounds and shape."""
         ...

@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from ..errors import UserError
 from ..spec import Spec
-from . import clock, names
+from . import clock, names, rows
 
 IDLE, UNKNOWN = 0.0, -1.0  # marks: no copy is busy; one is, but not which
 
@@ -60,6 +60,19 @@ class FlatEnvs:
         if self._keys:  # in the suite's order; Gymnasium sorts a dict by key
             return np.concatenate([np.ravel(obs[key]) for key in self._keys], dtype=np.float32)
         return np.asarray(spaces.flatten(self._observations, obs), np.float32)
+
+    def rows(self, obs: Any) -> tuple[np.ndarray, bool]:
+        try:
+            found = rows.rows(self._observations, self._keys, self.spec.obs, self.flatten, obs)
+        except (TypeError, ValueError):  # no numbers, or lists of unequal length
+            found = None
+        if found is None or found[0].shape[1] != self.spec.obs:
+            shape = f"the shape {obs.shape}" if isinstance(obs, np.ndarray) else " ".join(f"{obs!r:.60}".split())
+            raise UserError(
+                f"an observation of {self.name} has {self.spec.obs} numbers, and a batch of them an axis more in "
+                f"front: {shape} is neither"
+            )
+        return found
 
     def scale(self, actions: np.ndarray) -> np.ndarray:
         """Map (row, action) in [-1, 1] to the bounds, affinely and per dimension."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import CopyFault, UserError, notice, one_line
 from ..snapshot import Snapshot
-from . import names
+from . import arguments, given, names
 from .adapter import GivenUp, Results
 from .finite import check_obs, check_reward
 from .flat import IDLE, FlatEnvs
@@ -144,17 +144,24 @@ def make_one(name: str) -> gymnasium.Env[Any, Any]:
     names.check(name)
     if names.is_suite(name):
         register_suite(name)
+    made_by, (_, values) = given.maker(name), arguments.split(name)
     try:
         with warnings.catch_warnings(), quiet_mujoco():
             # An older version is often chosen on purpose: the paper used v3.
             warnings.filterwarnings("ignore", message=".*is out of date.*")
-            return gymnasium.make(names.registered_id(name))
+            return _checked(made_by()) if made_by else gymnasium.make(names.registered_id(name), **values)
     except NOT_ITS_FAULT:
         raise
     except (gymnasium.error.Error, ImportError) as error:
         raise UserError(f"environment {name!r} cannot be made: {one_line(error)}{_advice(name)}") from None
     except BaseException as error:  # raised by the environment
         raise UserError(f"environment {name!r} cannot be made: {described(error)}") from error
+
+
+def _checked(env: Any) -> gymnasium.Env[Any, Any]:
+    if not isinstance(env, gymnasium.Env):
+        raise TypeError(f"the function that makes it returned {env!r:.60}, which is no Gymnasium environment")
+    return env
 
 
 @contextmanager

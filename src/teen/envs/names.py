@@ -1,7 +1,7 @@
 """Names of tasks, and what each backend calls them.
 
 A task is a Gymnasium id (`Ant-v5`), a task of the DeepMind Control Suite (`dm_control/cheetah-run`), or an environment
-that a user's module registers (`package.module:Id`).
+that a user's module registers (`package.module:Id`). Arguments may follow in braces: see `arguments`.
 """
 
 import json
@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from ..errors import UserError
+from . import arguments
 
 LONGEST = 255  # characters of a name
 SUITE = "dm_control/"
@@ -39,7 +40,7 @@ def check(name: object) -> None:
         raise UserError(f"an environment is given by its name, not by {name!r:.100}")
     if not name.isprintable() or len(name) > LONGEST:
         raise UserError(f"environment {name[:100]!r} cannot be made: names have {LONGEST} printable characters at most")
-    module, colon, task = name.partition(":")
+    module, colon, task = arguments.plain(name).partition(":")
     if colon and not (module and task and ":" not in task):
         raise UserError(f"environment {name!r} cannot be made: one in a module is named package.module:Id")
     if colon and sys.modules.get(module) is None:
@@ -51,8 +52,9 @@ def check(name: object) -> None:
 
 def registered_id(name: str) -> str:
     """Return Gymnasium's id of a task. It has no colon, by which Gymnasium would import a module."""
+    plain = arguments.plain(name)
     # Shimmy registers the suite's tasks as version 0.
-    return f"{name}-v0" if is_suite(name) else name.rpartition(":")[2]
+    return f"{plain}-v0" if is_suite(name) else plain.rpartition(":")[2]
 
 
 def is_suite(name: str) -> bool:
@@ -84,4 +86,4 @@ def suite_observations() -> dict[str, list[str]]:
 
 
 def observation_keys(name: str) -> list[str] | None:
-    return suite_observations().get(name.removeprefix(SUITE)) if is_suite(name) else None
+    return suite_observations().get(arguments.plain(name).removeprefix(SUITE)) if is_suite(name) else None

@@ -13,7 +13,8 @@ class EnvsWrapper:
 
     def __init__(self, envs: Envs):
         self.envs, self.name, self.spec, self.in_python = envs, envs.name, envs.spec, envs.in_python
-        self.flatten, self.scale, self.busy, self.mark_in = envs.flatten, envs.scale, envs.busy, envs.mark_in
+        self.flatten, self.rows, self.scale = envs.flatten, envs.rows, envs.scale
+        self.busy, self.mark_in = envs.busy, envs.mark_in
         self.capture, self.restore, self.close = envs.capture, envs.restore, envs.close
 
     def __len__(self) -> int:

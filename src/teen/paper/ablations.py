@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..disk.agent import saved_step
 from ..disk.logs import DIAGNOSTICS, read_log
+from ..disk.saved import saved_step
 from ..report.runs import Run
 from ..report.statistics import sample_std
 from ..training.analyze import Measured, Quantity, analyze

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config.facts import values_before
 from ..disk import checkpoint
-from ..disk.agent import saved_step
+from ..disk.saved import saved_step
 from ..errors import UserError
 from ..report.runs import Run, is_run, read
 from .needs import Entry, Need, learning_settings, ranges

@@ -1,6 +1,9 @@
 """Subscribers of the engine: what it reports goes to the run folders, the display and the curves."""
 
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +17,7 @@ from ..errors import notice
 from ..report.runs import evaluations_of
 from ..snapshot import Snapshot
 from ..spec import Tables
+from .callbacks import Callback, Event
 from .progress import Progress
 
 REPLOT_SECONDS = 60
@@ -45,8 +49,13 @@ class Recorder(Log):
     """Sends the engine's reports to the folder of the right variant, and to the display. Before it writes, it checks
     that the folders are still those of this run."""
 
-    def __init__(self, job: Job, folders: list[RunFolder], progress: Progress, lock: Lock):
+    def __init__(
+        self, job: Job, folders: list[RunFolder], progress: Progress, lock: Lock, callbacks: Sequence[Callback] = ()
+    ):
         self.seeds, self.folders, self.progress = list(job.settings.seeds), folders, progress
+        self.variants, self.callbacks = [variant.name for variant in job.variants], callbacks
+        self._untold: list[int] = []  # steps of evaluations that no callback has been told of yet
+        self._enough = False
         self.lock = lock
         self.curves = [CurvePlotter(folder) for folder in folders]
         self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
@@ -62,6 +71,19 @@ class Recorder(Log):
             folder.log_training(step, [(self._seed(i), {n: float(m[i]) for n, m in metrics.items()}) for i in lanes])
         lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant)]
         self.progress.trained({name: values[lanes] for name, values in metrics.items()})
+        self._tell(
+            "log",
+            step,
+            lambda: [
+                {
+                    "variant": self._variant(i),
+                    "seed": self._seed(i),
+                    "step": step,
+                    **{n: float(m[i]) for n, m in metrics.items()},
+                }
+                for i in lanes
+            ],
+        )
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
         self.lock.check()
@@ -70,6 +92,15 @@ class Recorder(Log):
             folder.log_evaluation(self.last[variant])
             self.curves[variant].evaluated(self.last[variant])
         self.progress.evaluated(step, episodes)
+        self._untold.append(step)
+
+    def settled(self, step: int) -> None:
+        while self._untold and self._untold[0] < step:
+            told = self._untold.pop(0)
+            self._tell("evaluation", told, partial(self._evaluation, told))
+
+    def may_end(self) -> bool:
+        return self._enough
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None:
         self.lock.check()
@@ -95,7 +126,14 @@ class Recorder(Log):
     def snapshot(self) -> Snapshot:
         """Return where each log ends."""
         self.lock.check()
-        return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], "missing": sorted(self.missing)})
+        return Snapshot(
+            {},
+            {
+                "logs": [folder.positions() for folder in self.folders],
+                "missing": sorted(self.missing),
+                "untold": self._untold,
+            },
+        )
 
     def sync(self) -> None:
         """Wait until the logs are on disk, at least as far as the last snapshot knows them. For another thread."""
@@ -111,22 +149,40 @@ class Recorder(Log):
     def check(self, snapshot: Snapshot) -> None:
         """Compare the logs of all variants with a snapshot. Changes nothing."""
         _lanes_of(snapshot)
+        [int(step) for step in snapshot.facts["untold"]]
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.check(dict(positions))
 
     def restore(self, snapshot: Snapshot, step: int) -> None:
         """Take the logs back to a snapshot that has been checked."""
         self.missing = _lanes_of(snapshot)
+        self._untold = [int(step) for step in snapshot.facts["untold"]]
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.cut(dict(positions), step)
         for variant, curve in enumerate(self.curves):
             curve.episodes = self.folders[variant].episodes()
             self.last[variant] = [e for e in curve.episodes if e.step == curve.episodes[-1].step]
 
+    def _tell(self, kind: Literal["evaluation", "log"], step: int, rows: Callable[[], list[dict[str, Any]]]) -> None:
+        for callback in self.callbacks:
+            self._enough |= callback(Event(kind, step, rows())) is False
+
+    def _evaluation(self, step: int) -> list[dict[str, Any]]:
+        """Return the rows of eval.csv of an evaluation."""
+        return [
+            {"variant": name, **dict(zip(logs.COLUMNS[logs.EVAL], episode, strict=True))}
+            for name, curve in zip(self.variants, self.curves, strict=True)
+            for episode in curve.episodes
+            if episode.step == step
+        ]
+
     def _lanes(self, variant: int) -> list[int]:
         """Return the lanes of a variant that are not in quarantine. Lanes are ordered by variant, then seed."""
         first = variant * len(self.seeds)
         return [lane for lane in range(first, first + len(self.seeds)) if lane not in self.missing]
+
+    def _variant(self, lane: int) -> str:
+        return self.variants[lane // len(self.seeds)]
 
     def _seed(self, lane: int) -> int:
         return self.seeds[lane % len(self.seeds)]

@@ -21,6 +21,7 @@ from ..disk.agent import Agent
 from ..disk.checkpoint import Checkpoint, CheckpointWriter
 from ..disk.folder import RunFolder
 from ..disk.lock import Lock, locked
+from ..disk.saved import BEST
 from ..engine import memory
 from ..engine.background import Diagnoser
 from ..engine.evaluate import Episode, copies_needed
@@ -37,6 +38,7 @@ from ..settings import Collecting, replace
 from ..snapshot import fitting
 from ..spec import AnyAlgorithm, PyTree
 from . import pools
+from .callbacks import Callback, Callbacks, listed
 from .keeper import CheckpointKeeper
 from .progress import Progress
 from .recorder import Recorder
@@ -54,20 +56,29 @@ class Outcome(NamedTuple):
 
 
 def train(
-    algo: str = "teen", env: str = "", *, out: str | Path | None = None, show: bool = True, **settings: Any
+    algo: str = "teen",
+    env: Any = "",
+    *,
+    out: str | Path | None = None,
+    show: bool = True,
+    callback: Callbacks = None,
+    **settings: Any,
 ) -> Outcome:
-    """Train from Python; settings are the command's flags with underscores. Modules that `algo` and `env` name are
-    imported.
+    """Train from Python; settings are the command's flags with underscores. `env` is a name, a function that makes an
+    environment, or one that Gymnasium made. Modules that `algo` and `env` name are imported. `callback` is told of
+    every evaluation and log row, and ends training by returning False: see `training.callbacks`.
 
     >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
     """
+    env = envs.name_of(env)
     modules.import_named({"algo": algo, "env": env})
     job = resolve({"algo": algo, "env": env, **settings})
-    return train_job(job, Path(out) if out is not None else None, show)
+    return train_job(job, Path(out) if out is not None else None, show, callback)
 
 
-def train_job(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
+def train_job(job: Job, out: Path | None = None, show: bool = True, callback: Callbacks = None) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked."""
+    callbacks = listed(callback)
     backend, slower = envs.choose_backend(job.settings.env, job.settings.backend)
     job = job._replace(settings=replace(job.settings, {"backend": backend}))
     if out is not None:
@@ -81,17 +92,25 @@ def train_job(job: Job, out: Path | None = None, show: bool = True) -> Outcome:
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show)
+            return prepared.train(lock, None, show, callbacks)
     finally:
         if out is None:
             with suppress(OSError):
                 parent.rmdir()  # nothing was written there
 
 
-def resume(path: str | Path, show: bool = True, trust: Trust = (), **changes: Any) -> Outcome:
+def resume(
+    path: str | Path,
+    show: bool = True,
+    trust: Trust = (),
+    *,
+    env: Any = None,
+    callback: Callbacks = None,
+    **changes: Any,
+) -> Outcome:
     """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE. `trust`
-    lists the modules that the checkpoint may name."""
-    parent = Path(path)
+    lists the modules that the checkpoint may name. `env` is the environment, if it was given as a Python object."""
+    parent, callbacks = Path(path), listed(callback)
     if not os.path.isdir(parent):
         raise UserError(f"{parent} is not a run folder")
     for name in changes:
@@ -101,13 +120,13 @@ def resume(path: str | Path, show: bool = True, trust: Trust = (), **changes: An
         saved = checkpoint.newest(parent / "checkpoint")
         for damage in saved.damaged:
             notice(f"going on from step {saved.step}, because a newer checkpoint is damaged: {damage}")
-        job = _job_of(saved, changes, trust)
+        job = _job_of(saved, changes, trust, env)
         if job.settings.plan.steps < saved.step:
             raise UserError(f"{parent} has {saved.step} steps already: --steps {job.settings.plan.steps} is less")
-        return Prepared.of(job).train(lock, saved, show)
+        return Prepared.of(job).train(lock, saved, show, callbacks)
 
 
-def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust) -> Job:
+def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust, env: Any = None) -> Job:
     """Return the job of a checkpoint, with some settings changed; print a notice if versions or cores differ."""
     try:
         facts = saved.snapshot.part("run").facts
@@ -115,6 +134,8 @@ def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust) -> Job:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"the checkpoint of step {saved.step} does not say what it is of: {error}") from None
     modules.admit(settings, saved.manifest, trust)
+    if env is not None:
+        envs.give(settings.get("env"), env)
     job = resolve({**settings, **changes})
     agreement.check_job(saved.folder.parent, job, settings, saved.manifest)
     now = versions()
@@ -155,16 +176,16 @@ class Prepared(NamedTuple):
         diagnoser = pools.diagnoser(job) if plan.diagnose_every else None
         return cls(job, algo, changed(plan, replay=place), training, evaluation, layout, placed, diagnoser)
 
-    def train(self, lock: Lock, saved: Checkpoint | None, show: bool) -> Outcome:
+    def train(self, lock: Lock, saved: Checkpoint | None, show: bool, callbacks: Sequence[Callback] = ()) -> Outcome:
         job, plan, parent = self.job, self.plan, lock.folder
         names = [f"{variant.name} seed {seed}".strip() for variant in job.variants for seed in job.settings.seeds]
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
         with Progress(plan.steps, names, show, saved.step if saved else 0) as progress, stop_requests() as stop:
-            recorder = Recorder(job, folders, progress, lock)
+            recorder = Recorder(job, folders, progress, lock, callbacks)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
 
-            def work() -> tuple[End, list[Agent]]:
+            def work() -> tuple[End, list[Agent], list[Agent | None]]:
                 start = self._checked(recorder, saved) if saved else None
                 # The loop takes over the checkpoint, or refuses it, before any log is changed.
                 with closing(self.loop(recorder, stop.made, start, keeper)) as loop:
@@ -175,14 +196,17 @@ class Prepared(NamedTuple):
                     else:
                         recorder.begin()
                     end = loop.run()
-                    return end, self._agents(end.train, end.step)
+                    agents = self._agents(end.train, end.step)
+                    return end, agents, [last.at_best(end.best, i * len(last.seeds)) for i, last in enumerate(agents)]
 
             with _naming_storage(keeper):
                 with closing(keeper):  # waits: from here on it is known which checkpoints are whole
-                    end, agents = envs.watched(plan.env_timeout, self._watched(), work, self._beside())
+                    end, agents, bests = envs.watched(plan.env_timeout, self._watched(), work, self._beside())
                 lock.check()
-                for run_folder, agent in zip(folders, agents, strict=True):
-                    run_folder.save_agent(agent.weights, self.layout.spec, end.step)
+                for run_folder, last, best in zip(folders, agents, bests, strict=True):
+                    run_folder.save_agent(last, self.layout.spec)
+                    if best:
+                        run_folder.save_agent(best, self.layout.spec, BEST)
                 recorder.plot_curves()
         if end.fault:
             kept = f"logs are kept, the agent after {end.step} steps is saved, and {keeper.kept()}"
