@@ -16,7 +16,7 @@ SECTIONS = "curves scores improvement normalised members training diagnostics co
 
 
 class Outline(HTMLParser):
-    """Elements with their attributes, and the text of scripts."""
+    """Elements with their attributes, and the text of scripts: the one in the head, the data, the one that draws."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -59,7 +59,7 @@ def test_the_page_has_its_parts_and_its_data(tmp_path):
     outline = Outline(text)
     ids = {attributes["id"] for _, attributes in outline.elements if "id" in attributes}
     assert ids >= set(SECTIONS.split()) | {"legend", "mode", "smooth", "theme"}
-    assert json.loads(outline.scripts[0]) == collect([reading.read(run)])
+    assert json.loads(outline.scripts[1]) == collect([reading.read(run)])
     assert "{{" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
 
 
@@ -94,7 +94,7 @@ def test_hostile_names_and_settings_stay_data(hostile, tmp_path):
     assert text.count("</script>") == plain.count("</script>")
     assert "<img" not in text
     assert "\u2028" not in text
-    data = json.loads(Outline(text).scripts[0])
+    data = json.loads(Outline(text).scripts[1])
     assert data["environments"][0]["env"] == HOSTILE
     assert data["runs"][0]["settings"]["note"] == HOSTILE
     assert data["runs"][0]["settings"]["odd"] is None
@@ -114,4 +114,4 @@ def test_numbers_that_json_lacks_are_refused_not_written():
 
 def test_places_to_fill_are_filled_once():
     text = page.render({"a": "{{script}} {{data}} {{policy}}"})
-    assert json.loads(Outline(text).scripts[0]) == {"a": "{{script}} {{data}} {{policy}}"}
+    assert json.loads(Outline(text).scripts[1]) == {"a": "{{script}} {{data}} {{policy}}"}

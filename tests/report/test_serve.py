@@ -77,7 +77,7 @@ def test_the_list_has_every_run_newest_first(server, root):
     with locked(root / "sweep"):
         answer = ask(server, "/")
     assert answer.status == 200
-    rows = answer.text.split("<tr>")[2:]
+    rows = answer.text.split("<tr data-keys=")[1:]
     assert [row.count("being written") for row in rows] == [0, 1, 1]
     for row, parts in zip(
         rows,
@@ -101,6 +101,36 @@ def test_runs_are_shown_alone_and_beside_each_other(server):
     data = json.loads(ask(server, "/data?name=first&name=sweep%2Falpha%3D1").text)
     assert data["labels"] == ["td3", "teen"]
     assert data["environments"][0]["curves"][0]["mean"][-1] == score(1, 10 * EVERY, 1)
+
+
+@pytest.mark.parametrize("path", ["/compare", "/compare?", "/compare?name=", "/compare?other=first"])
+def test_a_comparison_of_nothing_is_the_list_with_a_word(server, path):
+    answer, usual = ask(server, path), ask(server, "/")
+    assert (answer.status, usual.status) == (200, 200)
+    word = '<span id="advice" role="alert"{}>Choose at least one run to compare.</span>'
+    assert word.format("") in answer.text
+    assert word.format(" hidden") in usual.text
+    assert answer.text.replace(word.format(""), word.format(" hidden")) == usual.text
+
+
+def test_a_row_has_a_key_for_each_column(server, root):
+    write_run(root / "broken")
+    (root / "broken" / "config.toml").write_text("steps = = 3")
+    text = ask(server, "/").text
+    assert re.findall(r"<th [^>]*>([^<]*)<", text) == list(listing.COLUMNS)
+    rows = [json.loads(unescape(keys)) for keys in re.findall(r'data-keys="([^"]*)"', text)]
+    keys = {row[0]: row[1:] for row in rows}
+    assert keys["sweep/alpha=0"] == [41.0, 40_000, "teen", "Hopper-v5", 3, 1e9 - 2, 0]
+    assert keys["broken"][:5] == [None] * 5
+    assert all(len(row) == len(listing.COLUMNS) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [(None, "–"), (0.0, "0.0"), (-1234.56, "-1,234.6"), (9_999_999.0, "9,999,999.0"), (-3e99, "-3.00e+99")],
+)
+def test_a_score_is_never_long(score, text):
+    assert f">{text}</td>" in listing.render([RunSummary("a", score=score)], "x")
 
 
 def test_data_follow_a_run_and_are_not_sent_twice(server, root):
@@ -133,7 +163,6 @@ def test_data_follow_a_run_and_are_not_sent_twice(server, root):
         "/run",
         "/run?name=",
         "/data?name=first&name=../outside/run",
-        "/compare?other=first",
         "/favicon.ico",
         "http://[/",
     ],
@@ -235,7 +264,7 @@ def test_hostile_names_are_escaped(server, root):
     write_run(root / name, HOSTILE, HOSTILE)
     page = ask(server, "/").text
     assert "<img" not in page
-    assert page.count("<script") == 1  # the one that renews the list
+    assert page.count("<script") == 2  # for the theme and for the list
     assert f"/run?name={quote(name, safe='')}" in page.replace("+", "%20")
     answer = ask(server, f"/run?name={quote(name, safe='')}")
     assert answer.status == 200

@@ -5,9 +5,10 @@ const MARGIN = { left: 58, right: 14, top: 12, bottom: 42 };
 
 /* A series: {label, index, kind ("line" or "seed"), dash, note, steps, values, low, high, text(i)}. */
 class Chart {
-  constructor(title, unit) {
+  constructor(title, unit, zoom, zoomed) {
     this.series = [];
-    this.zoom = null;
+    this.zoom = zoom; // the first and the last step to show; null for all
+    this.zoomed = zoomed; // is told of another zoom
     this.at = null; // the step under the cursor
     this.clip = `clip-${(Chart.made = (Chart.made ?? 0) + 1)}`;
     this.title = title;
@@ -31,6 +32,7 @@ class Chart {
 
   zoomTo(range) {
     this.zoom = range;
+    this.zoomed(range);
     this.render();
   }
 

@@ -1,9 +1,15 @@
 // The sections that hold charts: learning curves, members, training and diagnostics.
 
+// Return what is remembered as a range of steps, if it is one.
+function asRange(kept) {
+  return Array.isArray(kept) && kept.length === 2 && kept.every(Number.isFinite) && kept[0] < kept[1] ? kept : null;
+}
+
 function chart(section, env, unit) {
   const key = `${section} ${env}`;
   if (!charts.has(key)) {
-    charts.set(key, new Chart(env, unit));
+    const zoomed = (range) => choose({ zoom: { ...state.zoom, [key]: range } });
+    charts.set(key, new Chart(env, unit, asRange(state.zoom[key]), zoomed));
     byId(section).querySelector(".charts").append(charts.get(key).root);
   }
   return charts.get(key);
@@ -73,12 +79,14 @@ function showChosen(name) {
   const section = byId(name);
   const quantities = [...new Set(data.environments.flatMap((part) => Object.keys(part[name])))];
   section.hidden = !quantities.length;
-  if (!quantities.includes(state.chosen[name])) {
-    state.chosen[name] = quantities.find((quantity) => quantity === FIRST_SHOWN[name]) ?? quantities[0];
-  }
-  offer(section.querySelector("select"), quantities.map((quantity) => [quantity, quantity]), state.chosen[name]);
+  const chosen = [state.chosen[name], FIRST_SHOWN[name], quantities[0]].find((one) => quantities.includes(one));
+  offer(section.querySelector("select"), quantities.map((quantity) => [quantity, quantity]), chosen);
   for (const part of data.environments.filter((one) => Object.keys(one[name]).length)) {
-    const shown = (part[name][state.chosen[name]] ?? []).filter(visible);
-    chart(name, part.env, "").show(shown.map((one) => banded(one)), state.chosen[name]);
+    const shown = (part[name][chosen] ?? []).filter(visible);
+    chart(name, part.env, "").show(shown.map((one) => banded(one)), chosen);
   }
+}
+
+function chooseQuantity(name, quantity) {
+  choose({ chosen: { ...state.chosen, [name]: quantity } }, () => showChosen(name));
 }

@@ -1,6 +1,7 @@
 "use strict";
-// Elements, numbers as text, and lists of numbers. Text from outside goes in as text only.
+// Elements, numbers as text, lists of numbers and their order. Text from outside goes in as text only.
 
+const byId = (id) => document.getElementById(id);
 const COLOURS = 6;
 const DASHES = ["", "7 4", "2 4"];
 
@@ -72,6 +73,20 @@ function nearest(steps, step) {
   }
   return step - steps[low] <= steps[high] - step ? low : high;
 }
+
+const WORDS = new Intl.Collator("en", { numeric: true }); // run-9 before run-10
+
+// Return rows in the order of their keys, unknown ones last. Equal ones stay as they are.
+function ordered(rows, key, down) {
+  const compare = (a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return (typeof x === "string" ? WORDS.compare(x, y) : x - y) * (down ? -1 : 1);
+  };
+  return [...rows].sort(compare);
+}
+
+const sortDirection = (down) => (down ? "descending" : "ascending");
 
 // Return runs of neighbouring indices at which every list has a number.
 function stretches(...lists) {

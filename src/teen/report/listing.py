@@ -1,5 +1,6 @@
 """Render the first page of `teen serve`: all runs, newest first, to open one or compare some. It updates itself."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
@@ -8,21 +9,25 @@ from urllib.parse import quote, urlencode
 from . import page
 from .library import RunSummary
 
-COLUMNS = ("Run", "Algorithm", "Environment", "Seeds", "Step", "Last score", "Changed", "")
-NUMBERS = ("Seeds", "Step", "Last score")  # the other columns are of text
+COLUMNS = ("Run", "Last score", "Step", "Algorithm", "Environment", "Seeds", "Changed", "State")
+NUMBERS = ("Last score", "Step", "Seeds")  # the other columns are of text
+LARGE = 1e7  # a score from here on is shown with an exponent
 
 
-def render(runs: Sequence[RunSummary], folder: str, seconds: float = page.LIVE_SECONDS) -> str:
+def render(
+    runs: Sequence[RunSummary], folder: str, seconds: float = page.LIVE_SECONDS, nothing_chosen: bool = False
+) -> str:
+    """Return the list; where a comparison of nothing was asked for, it says what is missing."""
     sides = ["" if column in NUMBERS else ' class="text"' for column in COLUMNS]
-    head = "".join(f'<th scope="col"{side}>{column}</th>' for column, side in zip(COLUMNS, sides, strict=True))
-    table = f'<div class="wide"><table><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(map(_row, runs))}'
-    form = f'<form action="/compare"><p><button>Compare the chosen</button></p>{table}</tbody></table></div></form>'
     parts = {
         "style": page.style(),
+        "head": page.script(page.HEAD),
+        "script": page.script(page.LISTING),
         "seconds": f"{seconds:g}",
         "folder": escape(folder),
-        "runs": form if runs else "<p>There is no run here yet.</p>",
-        "script": page.text("listing.js"),
+        "advice": "" if nothing_chosen else " hidden",
+        "heads": "".join(f'<th scope="col"{side}>{column}</th>' for column, side in zip(COLUMNS, sides, strict=True)),
+        "rows": "".join(map(_row, runs)) or '<tr><td colspan="9" class="text">There is no run here yet.</td></tr>',
     }
     return page.filled("listing.html", parts)
 
@@ -35,12 +40,20 @@ def _row(run: RunSummary) -> str:
     link = f'<td class="text"><a href="{address}">{name}</a></td>'
     changed = f'<td class="text">{_time(run.changed)}</td>'
     state = f'<td class="text">{"being written" if run.writing else ""}</td>'
+    begin = f'<tr data-keys="{escape(json.dumps(_keys(run)))}">'
     if run.error:
-        return f'<tr><td></td>{link}<td class="text wrong" colspan="5">{escape(run.error)}</td>{changed}{state}</tr>'
+        wrong = f'<td class="text wrong" colspan="5">{escape(run.error)}</td>'
+        return f"{begin}<td></td>{link}{wrong}{changed}{state}</tr>"
+    score = f'<td class="score">{_score(run.score)}</td>'
+    step = f'<td class="step">{_progress(run)}</td>'
     words = "".join(f'<td class="text">{escape(text)}</td>' for text in (run.algo, run.env))
-    score = "–" if run.score is None else f"{run.score:,.1f}"
-    numbers = "".join(f"<td>{text}</td>" for text in (run.seeds, _progress(run), score))
-    return f"<tr>{choice}{link}{words}{numbers}{changed}{state}</tr>"
+    return f"{begin}{choice}{link}{score}{step}{words}<td>{run.seeds}</td>{changed}{state}</tr>"
+
+
+def _keys(run: RunSummary) -> list[str | float | None]:
+    """Return what a run is sorted by in each column."""
+    known = (None,) * 5 if run.error else (run.score, run.step, run.algo, run.env, run.seeds)
+    return [run.name, *known, run.changed, int(run.writing)]
 
 
 def _time(seconds: float) -> str:
@@ -48,6 +61,12 @@ def _time(seconds: float) -> str:
         return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):  # a file may have any time
         return "–"
+
+
+def _score(score: float | None) -> str:
+    if score is None:
+        return "–"
+    return f"{score:,.1f}" if abs(score) < LARGE else f"{score:.2e}"
 
 
 def _progress(run: RunSummary) -> str:

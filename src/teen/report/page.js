@@ -12,18 +12,19 @@ function showLegend() {
   if (buttons.length === data.labels.length && buttons.every((button, i) => button.value === data.labels[i])) return;
   byId("legend").replaceChildren(...data.labels.map((label, i) => {
     const button = element("button", { type: "button", value: label }, swatch(i), label);
-    const press = () => { button.ariaPressed = String(!state.hidden.has(label)); };
+    const press = () => { button.ariaPressed = String(!state.hidden.includes(label)); };
     press();
     button.addEventListener("click", () => {
-      if (!state.hidden.delete(label)) state.hidden.add(label);
+      const others = state.hidden.filter((one) => one !== label);
+      choose({ hidden: others.length < state.hidden.length ? others : [...others, label] }, showCharts);
       press();
-      showCharts();
     });
     return button;
   }));
 }
 
 function showCharts() {
+  byId("window").textContent = state.smooth ? `mean of ${2 * state.smooth + 1}` : "off";
   showCurves();
   showMembers();
   showChosen("training");
@@ -57,49 +58,24 @@ function note(text) {
   byId("note").hidden = !text;
 }
 
-function listen() {
-  byId("mode").addEventListener("change", (event) => {
-    state.mode = event.target.value;
-    showCurves();
-  });
-  byId("smooth").addEventListener("input", (event) => {
-    state.smooth = Number(event.target.value);
-    byId("window").textContent = state.smooth ? `mean of ${2 * state.smooth + 1}` : "off";
-    showCharts();
-  });
-  for (const name of ["training", "diagnostics"]) {
-    byId(name).querySelector("select").addEventListener("change", (event) => {
-      state.chosen[name] = event.target.value;
-      showChosen(name);
-    });
-  }
-  byId("at").addEventListener("change", (event) => {
-    state.at = event.target.value;
-    showTables();
-  });
-  byId("by").addEventListener("change", (event) => {
-    state.by = event.target.value;
-    showTables();
-  });
-  byId("configuration").querySelector("input").addEventListener("change", (event) => {
-    state.differing = event.target.checked;
-    showConfiguration();
-  });
+// Tie a control to a choice: it begins with what was remembered, unless it does not offer that any more.
+function tie(control, name, show) {
+  const field = { checkbox: "checked", range: "valueAsNumber" }[control.type] ?? "value";
+  control[field] = state[name];
+  if (control.selectedIndex === -1) control.selectedIndex = 0;
+  state[name] = control[field];
+  control.addEventListener("input", () => choose({ [name]: control[field] }, show));
 }
 
-// Follow the system's colour scheme until the reader chooses one.
-function theme() {
-  const button = byId("theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const root = document.documentElement;
-  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const name = () => { button.textContent = dark() ? "Light" : "Dark"; };
-  button.addEventListener("click", () => {
-    root.dataset.theme = dark() ? "light" : "dark";
-    name();
-  });
-  system.addEventListener("change", name);
-  name();
+function listen() {
+  tie(byId("mode"), "mode", showCurves);
+  tie(byId("smooth"), "smooth", showCharts);
+  tie(byId("by"), "by", showTables);
+  tie(byId("configuration").querySelector("input"), "differing", showConfiguration);
+  byId("at").addEventListener("input", (event) => choose({ at: event.target.value }, showTables));
+  for (const name of ["training", "diagnostics"]) {
+    byId(name).querySelector("select").addEventListener("input", (event) => chooseQuantity(name, event.target.value));
+  }
 }
 
 // Ask for the newest data every few seconds; what is shown stays until there is an answer.
@@ -129,7 +105,6 @@ async function follow() {
   }
 }
 
-theme();
 listen();
 if (data.error) note(data.error);
 else showAll();

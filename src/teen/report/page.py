@@ -8,7 +8,9 @@ import re
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("elements.js", "state.js", "chart.js", "curves.js", "tables.js", "page.js")  # one script in this order
+HEAD = ("memory.js", "theme.js")  # one script in this order, before the page is drawn, and one after it
+SCRIPTS = ("elements.js", "state.js", "chart.js", "curves.js", "tables.js", "page.js")
+LISTING = ("elements.js", "listing.js")
 LIVE_SECONDS = 3.0  # between a live page's requests to its server
 
 
@@ -16,14 +18,16 @@ def render(data: dict[str, Any]) -> str:
     return rendered(as_json(data), live=False)
 
 
-def rendered(data: str, live: bool, seconds: float = LIVE_SECONDS) -> str:
-    """Return the page of data in JSON."""
+def rendered(data: str, live: bool, seconds: float = LIVE_SECONDS, folder: str = "") -> str:
+    """Return the page of data in JSON. What is chosen on it is remembered for its address in this folder."""
     parts = {
         "policy": html.escape(policy(live)),
         "style": style(),
-        "script": script(),
+        "head": script(HEAD),
+        "script": script(SCRIPTS),
         "live": "yes" if live else "no",
         "seconds": f"{seconds:g}",
+        "folder": html.escape(folder),
         "data": embedded(data),
     }
     return filled("page.html", parts)
@@ -48,7 +52,7 @@ def policy(live: bool) -> str:
     """Return a policy under which the browser runs our scripts and our style alone, and connects to no one, or to the
     page's own server if it is live."""
     server = "'self'" if live else "'none'"
-    scripts = " ".join(map(_digest, [script(), text("listing.js")] if live else [script()]))
+    scripts = " ".join(_digest(script(names)) for names in (HEAD, SCRIPTS, LISTING)[: 3 if live else 2])
     return (
         f"default-src 'none'; script-src {scripts}; style-src {_digest(style())}; img-src data:; "
         f"connect-src {server}; form-action {server}; base-uri 'none'"
@@ -59,8 +63,8 @@ def style() -> str:
     return text("page.css")
 
 
-def script() -> str:
-    return "".join(map(text, SCRIPTS))
+def script(names: tuple[str, ...]) -> str:
+    return "".join(map(text, names))
 
 
 def _digest(source: str) -> str:

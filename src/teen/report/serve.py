@@ -42,7 +42,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 1024  # connections that wait to be accepted: further ones would be dropped
 
     def __init__(self, folder: Path, port: int = PORT, seconds: float = page.LIVE_SECONDS):
-        self.folder, self.library, self.seconds = folder, Library(folder), seconds
+        self.library, self.seconds = Library(folder), seconds
         try:
             super().__init__((ADDRESS, port), Handler)
         except (OSError, OverflowError) as error:
@@ -76,14 +76,15 @@ class Handler(BaseHTTPRequestHandler):
             address = urlsplit(self.path)
         except ValueError:
             return self._say(HTTPStatus.BAD_REQUEST, "That is no address.")
-        names = named(address.query)
+        names, folder, seconds = named(address.query), str(self.server.library.root), self.server.seconds
         try:
-            if address.path == "/":
+            nothing_chosen = address.path == "/compare" and not names
+            if address.path == "/" or nothing_chosen:
                 runs = self.server.library.summaries()
-                return self._send(listing.render(runs, str(self.server.folder), self.server.seconds), HTML)
+                return self._send(listing.render(runs, folder, seconds, nothing_chosen), HTML)
             if address.path in ("/run", "/compare") and names:
                 data, _ = self.server.library.data(names)
-                return self._send(page.rendered(data, live=True, seconds=self.server.seconds), HTML)
+                return self._send(page.rendered(data, True, seconds, folder), HTML)
             if address.path == "/data" and names:
                 data, tag = self.server.library.data(names)
                 if self.headers.get("If-None-Match") == tag:

@@ -5,8 +5,7 @@ function showLatest() {
   const choose = (quantity) => {
     const button = element("button", { type: "button", textContent: quantity });
     button.addEventListener("click", () => {
-      state.chosen.diagnostics = quantity;
-      showChosen("diagnostics");
+      chooseQuantity("diagnostics", quantity);
     });
     return element("th", { scope: "row" }, button);
   };
@@ -71,39 +70,37 @@ function interval(value, low, high, text = (one) => number(one, value)) {
 
 const fixed = (digits) => (value) => (value === null ? "–" : value.toFixed(digits));
 
-// A table with a heading to sort by in each column: {title, key(row), cell(row), text (if it holds words)}.
+// The table of a section, with a heading to sort by in each column: {title, key(row), cell(row), text (if it holds words)}.
 class SortedTable {
-  constructor(table, columns) {
+  constructor(section, columns) {
+    const { title, down } = state.sorted[section] ?? {};
+    this.section = section;
     this.columns = columns;
-    this.column = null;
-    this.down = true;
+    this.column = columns.find((column) => column.title === title) ?? null;
+    this.down = Boolean(down);
     this.heads = columns.map((column) => {
       const button = element("button", { type: "button", textContent: column.title });
       button.addEventListener("click", () => this.sortBy(column));
       return element("th", { scope: "col", className: column.text ? "text" : "" }, button);
     });
     this.body = element("tbody");
-    table.append(element("thead", {}, element("tr", {}, ...this.heads)), this.body);
+    byId(section).querySelector("table").append(element("thead", {}, element("tr", {}, ...this.heads)), this.body);
   }
 
   sortBy(column) {
     this.down = column === this.column ? !this.down : !column.text;
     this.column = column;
-    this.show(this.rows);
+    const sorted = { ...state.sorted, [this.section]: { title: column.title, down: this.down } };
+    choose({ sorted }, () => this.show(this.rows));
   }
 
   show(rows) {
     this.rows = rows;
     const { column, down } = this;
-    const compare = (a, b) => {
-      const [x, y] = [column.key(a), column.key(b)];
-      if (x === null || y === null) return (x === null) - (y === null); // unknown values come last
-      return (typeof x === "string" ? x.localeCompare(y) : x - y) * (down ? -1 : 1);
-    };
     this.columns.forEach((one, i) => {
-      this.heads[i].ariaSort = one !== column ? "none" : down ? "descending" : "ascending";
+      this.heads[i].ariaSort = one === column ? sortDirection(down) : "none";
     });
-    const sorted = column ? [...rows].sort(compare) : rows;
+    const sorted = column ? ordered(rows, column.key, down) : rows;
     this.body.replaceChildren(...sorted.map((row) => element("tr", {}, ...this.columns.map((one) => one.cell(row)))));
   }
 }
@@ -115,7 +112,7 @@ const iqm = (title, kind, text) => {
   return { title, key: (row) => row[value], cell: (row) => interval(row[value], row[low], row[high], text) };
 };
 
-const scores = new SortedTable(byId("scores").querySelector("table"), [
+const scores = new SortedTable("scores", [
   { title: "Environment", key: (row) => row.env, cell: (row) => cell(row.env, { className: "text" }), text: true },
   LABEL,
   STEP,
@@ -126,7 +123,7 @@ const scores = new SortedTable(byId("scores").querySelector("table"), [
   iqm("IQM of best [95 %]", "best_"),
 ]);
 
-const normalised = new SortedTable(byId("normalised").querySelector("table"), [
+const normalised = new SortedTable("normalised", [
   LABEL,
   STEP,
   { title: "Environments", key: (row) => row.environments, cell: (row) => cell(row.environments) },
