@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-full test-learning lint format bench soak fuzz clean
+.PHONY: train test test-full test-learning test-peers lint format bench soak fuzz clean
 .DEFAULT_GOAL := train
 
 # .venv is completed when a lock file or the package's own metadata change
@@ -30,10 +30,10 @@ lint: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 test: lint  ## everything that runs on every change
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full and not learning"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full and not learning and not peers"
 
 test-full: lint  ## and what takes longer
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not learning"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not learning and not peers"
 
 test-learning: $(VENV)/ready-dev  ## every algorithm on a real MuJoCo task; an hour on 2 cores
 	$(BIN)/python -m pytest -m learning
@@ -48,6 +48,9 @@ format: $(VENV)/ready-dev
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	@touch $@
+
+test-peers: .venv-bench/ready  ## our agents in the hands of Stable-Baselines3
+	.venv-bench/bin/python -m pytest -m peers
 
 bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limits; a quarter of an hour on 2 cores
 	.venv-bench/bin/python -m benchmarks

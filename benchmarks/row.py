@@ -46,6 +46,8 @@ ROWS = [
     Row("sac_peers", FEW_CORES, "SAC end to end, one seed, HalfCheetah-v5, against SBX", "×", 1.5, 2.5, False),
     Row("sac_peers.sb3", FEW_CORES, "the same against Stable-Baselines3", "×", 1.8, 2.5, False),
     Row("update_share", FEW_CORES, "TEEN update, GFLOP/s over the large matrix product", "%", 50, 75, False),
+    Row("predict", FEW_CORES, "TD3, action for one observation, over Stable-Baselines3's time", "×", 1),
+    Row("predict.teen", FEW_CORES, "the same for TEEN, ten members", "×", 1),
     Row("memory", ANY, "memory of a 10-lane TEEN run over its replay and parameters", "×", 1.3, 1.1),
     Row(
         "checkpoint",
