@@ -85,7 +85,11 @@ def test_what_cannot_train_here_has_no_estimate(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "1 s"), (59, "59 s"), (600, "10 min"), (9_000, "2.5 h"), (864_000, "10 days")]
+    ("seconds", "words"),
+    [
+        *[(0.2, "1 s"), (59, "59 s"), (600, "10 min"), (7_140, "120 min"), (9_000, "2.5 h"), (864_000, "10 days")],
+        (25_142_400, "290 days"),
+    ],
 )
 def test_estimates_have_few_digits(seconds, words):
     assert estimate.words(seconds) == words

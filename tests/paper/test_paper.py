@@ -1,14 +1,17 @@
 """The command as a user meets it, and a smoke test from nothing to tables and figures."""
 
+import jax
 import pytest
 
+from teen.cli.main import main
 from teen.cli.paper import command
 from teen.envs.names import is_suite
 from teen.errors import UserError
-from teen.paper import estimate
+from teen.paper import estimate, recorded
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
+from teen.training import run as training
 
 from .synthetic import needs, write
 
@@ -32,22 +35,84 @@ def test_an_unknown_experiment_names_the_known_ones(name):
     assert "did you mean 'table" in str(error.value) or not name
 
 
-@pytest.mark.parametrize("flags", [["--steps", "1"], ["--seeds", "x"], ["--steps", "many"], ["--step", "100"]])
-def test_bad_flags_are_the_users_mistake(flags):
-    with pytest.raises(UserError):
-        command(["table1", *flags])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table1", "--steps", "1"], "--steps must be at least 2, not 1"),
+        (["table1", "--steps", "many"], "argument --steps: invalid int value: 'many'"),
+        (["table1", "--step", "100"], "unrecognized arguments: --step 100"),
+        (["table1", "--seeds", "x"], "--seeds"),
+        (["table1", "--seeds", "0"], "--seeds"),
+        (["table3", "--smoke", "--run"], "unknown experiment 'table3'"),
+        (["table1", "--run", "--draw"], "--draw: not allowed with argument --run"),
+        (["table1", "--run", "--measure"], "--measure: not allowed with argument --run"),
+        (["table1", "--draw", "--measure"], "--measure: not allowed with argument --draw"),
+        (["--run"], "which experiments?"),
+        (["--draw"], "which experiments?"),
+        (["--measure"], "which experiments?"),
+        (["--smoke"], "which experiments?"),
+        (["--seeds", "2"], "which experiments?"),
+    ],
+)
+def test_the_users_mistakes_take_a_line(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["paper", *arguments]) == 2
+    out, line = capsys.readouterr()
+    assert not out
+    assert line.count("\n") == 1
+    assert message in line
+    assert not any(tmp_path.iterdir())
 
 
-def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(estimate, "measure", lambda planned: 0.001)
+@pytest.fixture
+def unmeasured(monkeypatch):
+    """Fails the test if anything is measured or trained, or a device is looked for."""
+    for module, name in ((estimate, "measure"), (estimate, "machine"), (training.Prepared, "of"), (jax, "devices")):
+        monkeypatch.setattr(module, name, lambda *_, name=name: pytest.fail(f"called {name}"))
+
+
+def test_the_plan_says_what_is_there_and_how_to_go_on(tmp_path, unmeasured, capsys):
     assert command(["table1", "--out", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+    text, progress = capsys.readouterr()
     assert "teen-HalfCheetah-v4,alpha=0.2+0,seeds=0-9" in text
     assert f"\nin {tmp_path}: 20 programs, 20 missing\n" in text
+    assert "on an NVIDIA H200 with 16 cores, about " in text
+    assert "on 2 cores (AMD EPYC)" in text
+    assert "--measure measures this machine" in text
+    assert text.endswith(f"teen paper table1 --out {tmp_path} --run\n")
+    assert not progress
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("flags", [["all"], ["all", "--smoke"], ["table1", "--seeds", "1"], ["theory"]])
+def test_no_plan_measures_unless_asked_to(tmp_path, unmeasured, capsys, flags):
+    assert command([*flags, "--out", str(tmp_path)]) == 0
+    hinted = "--measure measures this machine" in capsys.readouterr().out
+    assert hinted == (flags in (["all"], ["table1", "--seeds", "1"]))
+
+
+def test_the_plan_adds_up_the_time_of_all_programs(tmp_path, monkeypatch, capsys):
+    """Eight programs of 10 lanes × 10 members, a million steps each at 3.6 or 36 ms; one is half done."""
+    fast, slow = (recorded.Machine(f"a {word} one", [(100, ms)], {}) for word, ms in (("fast", 3.6), ("slow", 36)))
+    monkeypatch.setattr(recorded, "machines", lambda: {"fast": fast, "slow": slow})
+    first, *_ = planned_runs(needs("reward-scale"), tmp_path)
+    write(first, 1.0, until=500_000, checkpoint=500_000)
+    assert command(["reward-scale", "--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "left: about 7.5 h on a fast one, about 3.1 days on a slow one\n" in text
+    times = [line.split()[-4:] for line in text.splitlines() if line.startswith("teen-")]
+    assert times == [["30", "min", "5", "h"], *[["60", "min", "10", "h"]] * 7]
+
+
+def test_this_machine_is_measured_when_asked_to(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(estimate, "measure", lambda planned: 0.001)
+    assert command(["table1", "--measure", "--out", str(tmp_path)]) == 0
+    text, progress = capsys.readouterr()
     assert "left: about 5.6 h here" in text
     assert "an estimate" in text
-    assert f"teen paper table1 --out {tmp_path} --run" in text
-    assert not (tmp_path / "runs").exists()
+    assert "H200" not in text
+    assert text.endswith(f"teen paper table1 --out {tmp_path} --run\n")
+    assert "measuring 20 of 20: " in progress
 
 
 def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, capsys):
@@ -60,7 +125,7 @@ def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, c
     monkeypatch.setattr(estimate, "measure", measure)
     first, *_ = planned_runs(needs("humanoid"), tmp_path)
     write(first, 1.0)
-    assert command(["humanoid", "theory", "reward-scale", "--out", str(tmp_path)]) == 0
+    assert command(["humanoid", "theory", "reward-scale", "--out", str(tmp_path), "--measure"]) == 0
     said = printed[0].out.splitlines()
     assert [line for line in said if line.startswith("  ")] == [
         "  3 programs, 1 done, 2 missing",
@@ -75,7 +140,7 @@ def test_the_plan_says_what_is_there_before_it_measures(tmp_path, monkeypatch, c
     assert f"in {tmp_path}: 11 programs, 1 done, 10 missing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("action", [[], ["--run"], ["--draw"]])
+@pytest.mark.parametrize("action", [[], ["--measure"], ["--run"], ["--draw"]])
 def test_a_file_is_no_folder_for_results(tmp_path, monkeypatch, action):
     monkeypatch.setattr(estimate, "measure", lambda planned: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
@@ -83,8 +148,7 @@ def test_a_file_is_no_folder_for_results(tmp_path, monkeypatch, action):
         command(["table1", "--out", str(tmp_path / "file"), *action])
 
 
-def test_the_plan_tells_what_goes_on_from_what_begins_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(estimate, "measure", lambda planned: 0.001)
+def test_the_plan_tells_what_goes_on_from_what_begins_again(tmp_path, unmeasured, capsys):
     scale = Scale(seeds=(0, 1))
     first, second, *_ = planned_runs(needs("table1", scale=scale), tmp_path)
     write(first, 1.0, until=300_000, checkpoint=275_000)
@@ -101,10 +165,6 @@ def test_what_is_there_can_be_drawn_without_training(tmp_path, capsys):
     page = (tmp_path / "table1" / "table1.md").read_text()
     assert "| TEEN | – (10139 ± 623) |" in page
     assert not (tmp_path / "runs").exists()
-    with pytest.raises(UserError, match="which experiments"):
-        command(["--draw"])
-    with pytest.raises(UserError, match="not allowed with"):
-        command(["table1", "--run", "--draw"])
 
 
 def test_a_smoke_test_asks_for_little():

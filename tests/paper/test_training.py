@@ -6,11 +6,13 @@ import sys
 
 import pytest
 
+from teen.cli.main import main
 from teen.disk.lock import locked
+from teen.envs import pool
 from teen.errors import EnvironmentFault, UserError
-from teen.paper import runs
+from teen.paper import reproduce, runs
 from teen.paper.needs import Entry
-from teen.paper.reproduce import train_and_render
+from teen.paper.reproduce import render, train_and_render
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
 from teen.paper.store import Store
@@ -18,7 +20,7 @@ from teen.training import run as training
 from teen.training.recorder import Recorder
 
 from ..training.survival import stopped_by
-from .synthetic import TOY, needs, write
+from .synthetic import FEW, TOY, needs, write
 
 MILLION = 1_000_000
 
@@ -159,8 +161,51 @@ def test_a_run_really_stopped_goes_on_to_the_same_end(tmp_path, capsys):
     assert Store(cut).trained(entry).lacking == ""
 
 
-def test_what_is_not_installed_is_said_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(UserError, match="t-SNE needs scikit-learn"):
-        train_and_render(["region"], Scale(smoke=True), tmp_path / "out")
+@pytest.fixture
+def bare(monkeypatch):
+    """The package without its extras: no scikit-learn, EnvPool, Shimmy or dm_control."""
+    for module in ("sklearn", "sklearn.manifold", "shimmy", "dm_control"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(pool, "unavailable", lambda: "EnvPool is not installed: pip install 'teen-rl[fast]'")
+
+
+@pytest.mark.parametrize("action", ["--run", "--draw"])
+def test_without_scikit_learn_its_extra_is_named_before_anything_is_done(tmp_path, bare, capsys, action):
+    assert main(["paper", "theory", "region", "--smoke", action, "--out", str(tmp_path / "out")]) == 2
+    printed, line = capsys.readouterr()
+    assert not printed
+    assert line.count("\n") == 1
+    assert "region: t-SNE needs scikit-learn: pip install 'teen-rl[analysis]'" in line
+    assert "theory" not in line
     assert not (tmp_path / "out").exists()
+
+
+def test_one_line_names_all_extras_that_are_needed(tmp_path, bare, capsys):
+    assert main(["paper", "all", "--smoke", "--run", "--out", str(tmp_path / "out")]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "nothing was trained" in line
+    assert "table2, claims, curves-dmc: environment 'dm_control/cheetah-run' needs Shimmy and dm_control" in line
+    assert "pip install 'teen-rl[dmc]' or 'teen-rl[fast]'" in line
+    assert "pip install 'teen-rl[analysis]'" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_needs_no_extra_runs_without_them(tmp_path, bare, monkeypatch):
+    done = []
+    monkeypatch.setattr(runs, "train", lambda needs, out: done.append(len(needs)) or (None, []))
+    monkeypatch.setattr(reproduce, "write_page", lambda page, folder, *_: done.append(folder.name))
+    assert train_and_render(["theory", "table1"], Scale(smoke=True), tmp_path) is None
+    render(["table2"], Scale(smoke=True), tmp_path)  # makes no environments
+    assert done == [6, "theory", "table1", "table2"]
+
+
+def test_runs_that_are_done_need_no_simulator(tmp_path, bare, monkeypatch):
+    monkeypatch.setattr(reproduce, "write_page", lambda *_: None)
+    first, *others = planned_runs(needs("table2", scale=FEW), tmp_path)
+    for planned in others:
+        write(planned, 1.0)
+    with pytest.raises(UserError, match="table2: environment 'dm_control/cheetah-run' needs"):
+        train_and_render(["table2"], FEW, tmp_path)
+    write(first, 1.0)
+    assert train_and_render(["table2"], FEW, tmp_path) is None

@@ -18,7 +18,7 @@ OUT = Path("runs/paper")
 def command(arguments: list[str]) -> int:
     parser = Parser(
         prog="teen paper",
-        description="The paper's experiments. Without --run and --draw: what they need, have, and cost.",
+        description="The paper's experiments. Without --run and --draw, the plan: what they need, have, and cost.",
     )
     parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="names, or all (default: list them)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of runs and results (default {OUT})")
@@ -29,11 +29,13 @@ def command(arguments: list[str]) -> int:
     action.add_argument("--run", action="store_true", help="train what is missing, then write the pages")
     measures = "agents without a recorded diagnosis are measured, as by `teen analyze`"
     action.add_argument("--draw", action="store_true", help=f"train nothing, write pages of what is there; {measures}")
+    here = "with the plan: measure how fast this machine trains, in minutes, instead of going by recorded speeds"
+    action.add_argument("--measure", action="store_true", help=here)
     flags = parser.parse_args(arguments)
     if flags.steps is not None and flags.steps < 2:
         raise UserError(f"--steps must be at least 2, not {flags.steps}")
     seeds = None if flags.seeds is None else parse_seeds(flags.seeds)
-    if not flags.experiments and (flags.run or flags.draw):
+    if not flags.experiments and arguments:
         raise UserError("which experiments? Name some, or all; `teen paper` lists them")
     if not flags.experiments:
         for name, experiment in EXPERIMENTS.items():
@@ -48,7 +50,8 @@ def command(arguments: list[str]) -> int:
     if flags.draw:
         render(names, scale, flags.out)
     elif not flags.run:
-        print_status(names, scale, flags.out, f"teen paper {shlex.join(arguments)} --run")
+        again = shlex.join(argument for argument in arguments if argument != "--measure")
+        print_status(names, scale, flags.out, f"teen paper {again} --run", flags.measure)
     elif (stopped_by := train_and_render(names, scale, flags.out)) is not None:
         print("stopped; the same command goes on from here", file=sys.stderr)
         return SIGNALLED + stopped_by

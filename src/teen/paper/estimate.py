@@ -1,4 +1,4 @@
-"""Estimates of training times on this machine: each kind of program trains for a few steps, and its speed is kept."""
+"""Speeds of this machine: each kind of program trains for a few steps, and its speed is kept."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def words(seconds: float) -> str:
     """Return a duration with two digits: an estimate has no more."""
     for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}"
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
     return f"{max(seconds, 1):.0f} s"
 
 

@@ -29,12 +29,15 @@ ALPHAS = (0.0, 0.2, 0.5, 1.0)
 SCALES = (0.1, 1.0, 10.0, 100.0)
 
 
+Check = Callable[[], None]  # raises a UserError if something is not installed
+
+
 class Experiment(NamedTuple):
     title: str
     paper: str  # what the paper shows, and where
     entries: Callable[[Scale], list[Entry]]
     render: Callable[[str, Sequence[Trained], Scale], Page]
-    check: Callable[[], None] = lambda: None  # raises an error if something is not installed, before hours of training
+    check: Check = lambda: None  # of what `render` needs
 
 
 def side_by_side(

@@ -1,11 +1,17 @@
 """Experiments by name, trained and rendered into the output folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from ..envs import names as tasks
+from ..envs import pool
+from ..envs.gym import register_suite
+from ..errors import UserError
 from . import runs
 from .caption import caption
-from .experiments import EXPERIMENTS
+from .experiments import EXPERIMENTS, Check
+from .needs import Need
 from .page import write_page
 from .scale import Scale
 from .store import Store
@@ -14,11 +20,12 @@ from .store import Store
 def train_and_render(names: Sequence[str], scale: Scale, out: Path) -> int | None:
     """Train what is missing, then render. Return the signal that ended training early, without rendering. An error of
     a run is raised when all other work is done."""
-    experiments = [EXPERIMENTS[name] for name in names]
-    for experiment in experiments:
-        experiment.check()
-    needs = [entry.need for experiment in experiments for entry in experiment.entries(scale)]
-    stopped_by, failures = runs.train(needs, out)
+    needs = {name: [entry.need for entry in EXPERIMENTS[name].entries(scale)] for name in names}
+    checks: dict[str, list[Check]] = {
+        name: [EXPERIMENTS[name].check, partial(_check_suite, needs[name], out)] for name in names
+    }
+    _check_installed(checks, "nothing was trained")
+    stopped_by, failures = runs.train([need for some in needs.values() for need in some], out)
     if stopped_by is not None:
         return stopped_by
     render(names, scale, out)
@@ -30,12 +37,34 @@ def train_and_render(names: Sequence[str], scale: Scale, out: Path) -> int | Non
 
 def render(names: Sequence[str], scale: Scale, out: Path) -> None:
     """Write the page of each experiment from the runs that are there. The captions say what is missing."""
+    _check_installed({name: [EXPERIMENTS[name].check] for name in names}, "nothing was drawn")
     store = Store(out)
     for name in names:
         experiment = EXPERIMENTS[name]
-        experiment.check()
         trained = [store.trained(entry) for entry in experiment.entries(scale)]
         page = experiment.render(name, trained, scale)
         path = write_page(page, out / name, name, experiment.title, caption(experiment, trained, scale))
         lacking = sum(1 for item in trained if item.lacking)
         print(f"{name}: {path}" + (f" ({lacking} of {len(trained)} entries lack something)" if lacking else ""))
+
+
+def _check_installed(checks: Mapping[str, Sequence[Check]], outcome: str) -> None:
+    """Make the checks of each experiment, and raise one error for all that is not installed."""
+    lacking: dict[str, list[str]] = {}  # who needs it, by what is not there
+    for name, each in checks.items():
+        for check in each:
+            try:
+                check()
+            except UserError as error:
+                lacking.setdefault(str(error), []).append(name)
+    if lacking:
+        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in lacking.items())
+        raise UserError(f"{outcome}, as something is not installed: {reasons}")
+
+
+def _check_suite(needs: Sequence[Need], out: Path) -> None:
+    """Raise an error if tasks of the DeepMind Control Suite are to be trained on, and nothing here makes them."""
+    todo = [run.program.env for run in runs.planned_runs(needs, out) if run.left]
+    lacking = [env for env in todo if tasks.is_suite(env) and not pool.offers(env)]
+    if lacking:
+        register_suite(lacking[0])
