@@ -19,20 +19,41 @@ from .conftest import ENV
 def test_eval_plays_fresh_episodes_of_the_saved_agent(trained, capsys):
     assert cli.main(["eval", str(trained), "--episodes", "3", "--members"]) == 0
     table = capsys.readouterr().out
-    assert table.count("mean") == 2
-    assert table.count("│") == 6 * (2 + 2 * 3)
+    assert table.count("│") == 6 * (2 + 2 * 3)  # one line for a seed and each of its members
+    assert "│ mean │" in " ".join(table.split())
     assert cli.main(["eval", str(trained), "--episodes", "3", "--members"]) == 0
     assert capsys.readouterr().out == table
 
 
+def test_eval_shows_a_line_per_seed(trained, capsys):
+    assert cli.main(["eval", str(trained), "--episodes", "1"]) == 0
+    table = capsys.readouterr().out
+    assert table.count("│") == 5 * 2
+    assert "policy" not in table
+    assert "±" not in table.partition("mean over 2 seeds: ")[0]  # of single episodes
+
+
+def shown(scores: dict[tuple[int, str], tuple[float, ...]], capsys, **options) -> str:
+    """The table of these returns, by seed and policy, with single spaces between its cells."""
+    rows = [Episode(s, 9, p, e, x, 40) for (s, p), row in scores.items() for e, x in enumerate(row)]
+    show_episodes("run", rows, **options)
+    return " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
 def test_the_table_shows_sample_deviations_and_none_of_a_single_value(capsys):
     scores = {(0, "mean"): (1.0, 3.0), (1, "mean"): (4.0, 8.0), (0, "2"): (7.0,)}
-    show_episodes("run", [Episode(s, 9, p, e, x, 40) for (s, p), row in scores.items() for e, x in enumerate(row)])
-    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    text = shown(scores, capsys, members=True)
     assert "0 mean 2 2.0 ± 1.4 40" in text
     assert "1 mean 2 6.0 ± 2.8 40" in text
     assert "0 2 1 7.0 40" in text
-    assert "over 2 seeds: 4.0 ± 2.8" in text
+    assert "mean over 2 seeds: 4.0 ± 2.8" in text
+    text = shown(scores, capsys)
+    assert "0 2 2.0 ± 1.4 40" in text
+    assert "7.0" not in text
+    assert "mean over 2 seeds: 4.0 ± 2.8" in text
+    text = shown({(4, "mean"): (7.0,)}, capsys)
+    assert "4 1 7.0 40" in text
+    assert text.endswith("mean over 1 seed: 7.0")
 
 
 def test_the_agent_predicts_in_the_environments_bounds(trained):

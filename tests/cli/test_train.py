@@ -4,6 +4,7 @@ import csv
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import teen
 from teen.cli import main as cli
@@ -79,8 +81,17 @@ def test_flags_override_the_config_file(trained, tmp_path, capsys):
     assert cli.main(arguments) == 0
     assert {r["step"] for r in rows(tmp_path / "x" / "eval.csv")} == {"30"}
     output = capsys.readouterr()
-    assert "step 30/30" in output.out
-    assert "over 2 seeds" in output.out
+    assert "warm-up until step 20\nstep 30/30" in output.out
+    assert "mean over 2 seeds" in output.out
+    assert output.out.count("│") == 2 * 5  # a line for each seed
+
+
+@pytest.mark.parametrize("flags", [[], ["--members"]])
+def test_members_are_shown_on_request(flags, trained, tmp_path, capsys):
+    run = shutil.copytree(trained, tmp_path / "run")
+    assert cli.main(["train", "--resume", str(run), *flags]) == 0
+    assert capsys.readouterr().out.count("│") == (2 * (1 + 3) * 6 if flags else 2 * 5)
+    assert (run / "config.toml").read_bytes() == (trained / "config.toml").read_bytes()
 
 
 def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
@@ -185,7 +196,7 @@ def test_a_terminal_gets_a_live_display(tmp_path):
     os.close(main)
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.decode())  # without colours and cursor moves
     assert process.returncode == 0
-    for part in ("step 90 of 90", "steps/s", "left", "last evaluation", "seed 1", "diversity_bound"):
+    for part in ("step 90 of 90", "warm-up until step 20", "elapsed", "last evaluation", "seed 1", "diversity_bound"):
         assert part in text
 
 

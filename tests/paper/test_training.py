@@ -17,6 +17,7 @@ from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
 from teen.paper.store import Store
 from teen.training import run as training
+from teen.training.outcome import Outcome
 from teen.training.recorder import Recorder
 
 from ..training.survival import stopped_by
@@ -34,11 +35,11 @@ def counted(monkeypatch):
     def run(job, out, show=True):
         calls["run"].append(job)
         write(by_folder[out], 1.0)
-        return training.Outcome([], [], [], job.settings.plan.steps, None)
+        return Outcome([], [], [], job.settings.plan.steps, None)
 
     def resume(path, show=True, **changes):
         calls["resume"].append((path, changes))
-        return training.Outcome([], [], [], changes["steps"], None)
+        return Outcome([], [], [], changes["steps"], None)
 
     def remember(needed, out):
         plan = planned_runs(needed, out)

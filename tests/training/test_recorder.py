@@ -27,7 +27,7 @@ SEEDS = [3, 5, 3, 5]  # of the lanes
 
 def new_recorder(out, lock) -> Recorder:
     folders = [RunFolder(out / variant.name, JOB.settings, variant.config) for variant in JOB.variants]
-    return Recorder(JOB, folders, Progress(100, ["a", "b", "c", "d"], show=False), lock)
+    return Recorder(JOB, folders, Progress(JOB.settings.plan, ["alpha=0", "alpha=0.2"], [3, 5], show=False), lock)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from rich.table import Table
 from ..errors import UserError
 from ..report import runs
 from ..training.analyze import Measured, analyze
+from ..training.scores import std
 from .parser import Parser, add_trust
-from .tables import show, std
+from .tables import show
 
 
 def command(arguments: list[str]) -> int:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..disk.loading import load
 from ..errors import UserError
+from ..training.scores import counted
 from .parser import Parser, add_trust
 from .tables import show_episodes
 
@@ -21,6 +22,7 @@ def command(arguments: list[str]) -> int:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
     agent = load(flags.run, flags.trust, best=flags.best)
     episodes = agent.evaluate(flags.episodes, flags.seed, flags.members)
-    when = f"at the best evaluations of {agent.step} steps" if flags.best else f"after {agent.step} steps"
-    show_episodes(f"{flags.run}: {agent.settings.algo} on {agent.settings.env} {when}", episodes)
+    steps = counted(agent.step, "step")
+    when = f"at the best evaluations of {steps}" if flags.best else f"after {steps}"
+    show_episodes(f"{flags.run}: {agent.settings.algo} on {agent.settings.env} {when}", episodes, flags.members)
     return 0

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from .. import __version__
 from ..errors import EnvironmentFault, LearnerFault, StorageFault, UserError, printable
+from ..training.stopping import KEPT
 from . import streams
 from .parser import SIGNALLED
 
@@ -80,6 +81,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"teen: there is not enough memory{hint}", file=sys.stderr)
         return EXIT_CODES[UserError]
     except KeyboardInterrupt:  # training answers the first Ctrl-C itself
-        kept = "; logs and the last checkpoint are kept, the agent is not saved" if name == "train" else ""
+        kept = f"; {KEPT}" if name == "train" else ""
         print(f"teen: stopped at once{kept}", file=sys.stderr)
         return SIGNALLED + signal.SIGINT

@@ -15,31 +15,38 @@ from ..envs import arguments as env_arguments
 from ..errors import UserError, printable
 from ..settings import leaves
 from ..training import run as training
+from ..training.scores import counted
 from .parser import SIGNALLED, Parser, add_setting, add_trust
 from .tables import show_episodes
 
 
 def command(arguments: list[str]) -> int:
     if any(argument.split("=")[0] == "--resume" for argument in arguments):
-        folder, trust, changes = _resume_arguments(arguments)
+        folder, trust, members, changes = _resume_arguments(arguments)
         outcome = training.resume(folder, trust=trust, **changes)
     else:
-        values, out = _arguments(arguments)
+        values, out, members = _arguments(arguments)
         outcome = training.train_job(resolve(values), out)
+    steps = counted(outcome.step, "step")
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
-        show_episodes(f"{folder} after {outcome.step} steps", episodes)
+        show_episodes(f"{folder} after {steps}", episodes, members)
         print(printable(f"picture: {folder / 'curve.png'}"))
     if outcome.stopped_by is None:
         return 0
     parent = os.path.commonpath(outcome.folders)
-    when = f"after {outcome.step} steps" if outcome.step else "before the first step"
+    when = f"after {steps}" if outcome.step else "before the first step"
     hint = f", and teen train --resume {parent} goes on" if Path(parent, "checkpoint").is_dir() else ""
     print(printable(f"stopped {when}; the agent so far is saved{hint}"), file=sys.stderr)
     return SIGNALLED + outcome.stopped_by
 
 
-def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
-    """Return the config file's settings, overridden by flags, and the output folder."""
+def _add_members(parser: Any) -> None:
+    """Add the flag for what is printed at the end. It is no setting of the run."""
+    parser.add_argument("--members", action="store_true", help="at the end, print the returns of each member, too")
+
+
+def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]:
+    """Return the config file's settings, overridden by flags, the output folder, and whether to print members."""
     first = Parser(prog="teen train", add_help=False)  # these decide which other flags there are
     for name in ("--algo", "--base", "--env"):
         first.add_argument(name)
@@ -59,6 +66,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
     add_trust(group)
     group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
+    _add_members(group)
     run = parser.add_argument_group("run")
     text = "arguments of the environment, as TOML values; they become part of its name"
     run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", type=env_arguments.read, help=text)
@@ -71,11 +79,11 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None]:
     for leaf in leaves(algos.default_config(algo, given.base or values.get("base"))):
         add_setting(algorithm, leaf)
     flags = vars(parser.parse_args(arguments))
-    out = flags.pop("out")
+    out, members = flags.pop("out"), flags.pop("members")
     del flags["config"], flags["resume"], flags["trust"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {key: value for table in flags["env_kwargs"] for key, value in table.items()}
-    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out
+    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members
 
 
 def _file_settings(path: Path) -> dict[str, Any]:
@@ -85,11 +93,12 @@ def _file_settings(path: Path) -> dict[str, Any]:
         raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
 
 
-def _resume_arguments(arguments: list[str]) -> tuple[Path, str, dict[str, Any]]:
-    """Return the run's folder, the modules that it may name, and the settings that change."""
+def _resume_arguments(arguments: list[str]) -> tuple[Path, str, bool, dict[str, Any]]:
+    """Return the run's folder, the modules that it may name, whether to print members, and the settings that change."""
     parser = Parser(prog="teen train --resume", description="Continue a run that was cut.")
     parser.add_argument("--resume", type=Path, required=True, help="the run's folder")
     add_trust(parser)
+    _add_members(parser)
     for leaf in leaves(RunSettings()):
         if leaf.name in CHANGEABLE:
             add_setting(parser, leaf)
@@ -98,4 +107,4 @@ def _resume_arguments(arguments: list[str]) -> tuple[Path, str, dict[str, Any]]:
         allowed = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
         raise UserError(f"a run goes on as it began: with --resume there is no {others[0]}, only {allowed}")
     changes = vars(flags)
-    return changes.pop("resume"), changes.pop("trust"), changes
+    return changes.pop("resume"), changes.pop("trust"), changes.pop("members"), changes

@@ -11,6 +11,7 @@ from ..config.job import Job, resolve
 from ..disk import lock
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError, printable
 from ..training import run as training
+from ..training.outcome import Outcome
 from .needs import Need, folder_name
 from .store import SET_ASIDE, Store, StoredRun, place
 
@@ -127,7 +128,7 @@ def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
     return None, failures
 
 
-def _train(planned: PlannedRun, out: Path) -> training.Outcome:
+def _train(planned: PlannedRun, out: Path) -> Outcome:
     if planned.resumable:
         return training.resume(planned.folder, steps=planned.steps)
     if planned.folder.is_dir() and any(path.name != "lock" for path in planned.folder.iterdir()):

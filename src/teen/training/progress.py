@@ -1,7 +1,12 @@
-"""The progress of a run: a live display on a terminal, plain lines elsewhere."""
+"""The progress of a run: a live display on a terminal or in a notebook, plain lines elsewhere."""
 
+import io
+import os
 import sys
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from rich.console import Console, Group
@@ -10,43 +15,65 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..engine.evaluate import HEADLINE, Episode
+from ..engine.evaluate import Episode
+from ..engine.plan import Plan
+from .layout import duration, flowed, score_lines
+from .pace import Pace
+from .scores import headline_mean
 
 SHOWN_METRICS = ("critic_loss", "q", "discriminator_accuracy", "diversity_bound", "clipped_share", "action_spread")
-
-
-def headline_mean(episodes: list[Episode]) -> float:
-    return float(np.mean([e.score for e in episodes if e.policy == HEADLINE]))
-
-
-def duration(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+NOTEBOOK = 100, 60  # columns and lines of a display in a notebook
+REFRESH = 0.5  # seconds between two displays in a notebook
+SHOW_CURSOR = b"\x1b[?25h\n"
 
 
 class Progress:
-    def __init__(self, steps: int, lanes: list[str], show: bool, start: int = 0):
-        """`lanes` are the names of the lanes, `start` is the step from which a run goes on."""
-        self.steps, self.lanes, self.show = steps, lanes, show
-        self.step = start
-        self.scores: dict[str, float] = {}
+    def __init__(
+        self,
+        plan: Plan,
+        variants: Sequence[str],
+        seeds: Sequence[int],
+        show: bool,
+        start: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        """`variants` are names, empty if there is only one; `start` is the step from which a run goes on."""
+        self.plan, self.variants, self.seeds, self.show = plan, variants, seeds, show
+        self.step, self.evaluation = start, 0  # the latest step, and that of the last evaluation
+        self.scores: list[float | None] = [None] * (len(variants) * len(seeds))  # of each lane
         self.metrics: dict[str, float] = {}
-        self._marks = [(time.monotonic(), start)]  # (time, step) of the last seconds, for the speed
+        self.pace = Pace(plan.steps, plan.warmup, start, clock)
         self._live: Live | None = None
+        self._notebook: Notebook | None = None
 
     def __enter__(self) -> "Progress":
-        if self.show and sys.stdout.isatty():
-            self._live = Live(get_renderable=self._render, refresh_per_second=4, console=Console())
-            self._live.start()
+        console = Console()
+        if self.show and console.is_jupyter:
+            self._notebook = Notebook(self.drawn)
+        elif self.show and sys.stdout.isatty():
+            self._live = Live(get_renderable=lambda: self.drawn(*console.size), refresh_per_second=4, console=console)
+            self._live.start(refresh=True)
+        elif self.show and self.warming_up:
+            print(self.warming_up, flush=True)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._live:
             self._live.stop()
+        if self._notebook:
+            self._notebook.refresh()
+
+    def leave(self) -> None:
+        """Give the terminal back, from any thread: the process ends now."""
+        if self._live:
+            with suppress(OSError):  # its window may be closed
+                os.write(self._live.console.file.fileno(), SHOW_CURSOR)
 
     def stepped(self, step: int) -> None:
         self.step = step
+        self.pace.stepped(step)
+        if self._notebook:
+            self._notebook.refresh(REFRESH)
 
     def trained(self, metrics: dict[str, np.ndarray]) -> None:
         """Take the metrics of the lanes that are not in quarantine."""
@@ -54,30 +81,72 @@ class Progress:
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
         """Take the episodes of each lane; a lane in quarantine has none."""
-        self.scores = {name: headline_mean(rows) for name, rows in zip(self.lanes, episodes, strict=True) if rows}
-        if self.show and not self._live:
-            rate, left = self._speed()
-            scores = "  ".join(f"{lane}: {score:.1f}" for lane, score in self.scores.items())
-            print(f"step {step}/{self.steps}  {rate:.0f} steps/s  {left} left  {scores}", flush=True)
+        self.scores = [headline_mean(rows) if rows else None for rows in episodes]
+        self.evaluation = step
+        if self.show and not self._live and not self._notebook:
+            names = [f"{variant} seed {seed}".strip() for variant in self.variants for seed in self.seeds]
+            known = zip(names, self.scores, strict=True)
+            scores = [f"{name}: {score:.1f}" for name, score in known if score is not None]
+            print("  ".join([f"step {step}/{self.plan.steps}", *self._times(), *scores]), flush=True)
 
-    def _speed(self) -> tuple[float, str]:
-        """Return steps per second and the time left."""
-        now = time.monotonic()
-        self._marks = [m for m in self._marks if now - m[0] < 30][-200:] or self._marks[-1:]
-        then, step = self._marks[0]
-        rate = (self.step - step) / max(now - then, 1e-9)
-        self._marks.append((now, self.step))
-        return rate, duration((self.steps - self.step) / rate) if rate > 0 else "?"
+    @property
+    def warming_up(self) -> str:
+        """Say until when nothing is learnt; empty afterwards."""
+        return f"warm-up until step {self.plan.warmup:,}" if self.step < self.plan.warmup else ""
 
-    def _render(self) -> Group:
-        rate, left = self._speed()
-        head = Text(f"step {self.step:,} of {self.steps:,}   {rate:,.0f} steps/s   {left} left")
-        scores = Table(box=None, padding=(0, 2, 0, 0))
-        scores.add_column("lane")
-        scores.add_column("last evaluation", justify="right")
-        for lane in self.lanes:
-            scores.add_row(lane, f"{self.scores[lane]:.1f}" if lane in self.scores else "–")
-        metrics = Text("   ".join(f"{name} {value:.3g}" for name, value in self.metrics.items()), style="dim")
+    def drawn(self, width: int, height: int) -> Group:
+        """Return what fits a screen."""
+        head = flowed([f"step {self.step:,} of {self.plan.steps:,}", *self._times()], width)
+        metrics = flowed([f"{name} {value:.3g}" for name, value in self.metrics.items()], width)
+        title = f"last evaluation, at step {self.evaluation:,}" if self.evaluation else "no evaluation yet"
+        title += ": mean ± std over seeds" if len(self.seeds) > 1 else ""
+        count = len(self.seeds)
+        scores = [self.scores[i * count : (i + 1) * count] for i in range(len(self.variants))]
+        room = max(height - len(head) - len(metrics) - 3, 2)  # the bar, the title, and a line for the cursor
+        lines = score_lines(self.variants, self.seeds, scores, width, room)
         bar = Table.grid()  # a bar by itself does not end its line
-        bar.add_row(ProgressBar(total=self.steps, completed=self.step, width=60))
-        return Group(head, bar, scores, metrics)
+        bar.add_row(ProgressBar(total=self.plan.steps, completed=self.step, width=min(60, width)))
+        return Group(_text(head), bar, _text([title, *lines]), *([_text(metrics, "dim")] if metrics else []))
+
+    def _times(self) -> list[str]:
+        """Say how fast it goes. Without learning nobody knows how long it takes."""
+        rate, left = self.pace.rate, self.pace.left
+        fields = [
+            self.warming_up,
+            "" if rate is None else f"{rate:,.0f} steps/s" if rate >= 10 else f"{rate:.2g} steps/s",
+            f"{duration(self.pace.elapsed)} elapsed",
+            "" if left is None else f"{duration(left)} left",
+        ]
+        return [field for field in fields if field]
+
+
+class Notebook:
+    """A display in a notebook's cell that is replaced again and again. Rich's own would need ipywidgets."""
+
+    def __init__(self, drawn: Callable[[int, int], Group]):
+        from IPython.display import display  # a notebook has it
+
+        self.drawn = drawn
+        self._shown = time.monotonic()
+        self._handle: Any = display(self._bundle(), raw=True, display_id=True)
+
+    def refresh(self, after: float = 0) -> None:
+        """Draw again, if the last time is so many seconds ago."""
+        if time.monotonic() - self._shown >= after:
+            self._handle.update(self._bundle(), raw=True)
+            self._shown = time.monotonic()
+
+    def _bundle(self) -> dict[str, str]:
+        """Return the same as text and as HTML."""
+        width, height = NOTEBOOK
+        console = Console(
+            file=io.StringIO(), record=True, width=width, height=height, force_jupyter=False, force_terminal=True,
+            color_system="truecolor", legacy_windows=False,
+        )  # fmt: skip
+        console.print(self.drawn(width, height))
+        html = console.export_html(inline_styles=True, clear=False, code_format="<pre>{code}</pre>")
+        return {"text/plain": console.export_text(), "text/html": html}
+
+
+def _text(lines: list[str], style: str = "") -> Text:
+    return Text("\n".join(lines), style=style, no_wrap=True, overflow="ellipsis")

@@ -24,7 +24,7 @@ from ..disk.lock import Lock, locked
 from ..disk.saved import BEST
 from ..engine import memory
 from ..engine.background import Diagnoser
-from ..engine.evaluate import Episode, copies_needed
+from ..engine.evaluate import copies_needed
 from ..engine.log import Log
 from ..engine.loop import End, Keep, Loop, Start
 from ..engine.plan import Plan
@@ -40,19 +40,10 @@ from ..spec import AnyAlgorithm, PyTree
 from . import pools
 from .callbacks import Callback, Callbacks, listed
 from .keeper import CheckpointKeeper
+from .outcome import Outcome
 from .progress import Progress
 from .recorder import Recorder
 from .stopping import stop_requests
-
-
-class Outcome(NamedTuple):
-    """What a program leaves: one folder and one agent per variant."""
-
-    folders: list[Path]
-    agents: list[Agent]
-    episodes: list[list[Episode]]  # of the last evaluation, per variant
-    step: int
-    stopped_by: int | None  # the signal that ended it early
 
 
 def train(
@@ -178,9 +169,10 @@ class Prepared(NamedTuple):
 
     def train(self, lock: Lock, saved: Checkpoint | None, show: bool, callbacks: Sequence[Callback] = ()) -> Outcome:
         job, plan, parent = self.job, self.plan, lock.folder
-        names = [f"{variant.name} seed {seed}".strip() for variant in job.variants for seed in job.settings.seeds]
+        names, done = [variant.name for variant in job.variants], saved.step if saved else 0
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
-        with Progress(plan.steps, names, show, saved.step if saved else 0) as progress, stop_requests() as stop:
+        progress = Progress(plan, names, job.settings.seeds, show, done)
+        with progress, stop_requests(progress.leave) as stop:
             recorder = Recorder(job, folders, progress, lock, callbacks)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
