@@ -116,9 +116,9 @@ def make_trainer(
 
 
 def random_rows(layout: Layout, lanes: int, steps: int) -> np.ndarray:
-    """Return packed transitions, (step, lane, width + 1)."""
-    rows = np.random.default_rng(0).normal(size=(steps, lanes, layout.width + 1)).astype(np.float32)
-    rows[:, :, -2:] = 0
+    """Return packed transitions, (step, lane, layout.packed)."""
+    rows = np.random.default_rng(0).normal(size=(steps, lanes, layout.packed)).astype(np.float32)
+    rows[:, :, layout.width - 1 :] = 0
     return rows
 
 

@@ -1,15 +1,23 @@
 """What several tests need."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from teen.disk import circumstances
 from teen.spec import AnyAlgorithm, Batch, Clock, Spec
 
 SPEC = Spec(obs=3, action=2)
+
+
+def same_in_every_run(folder: Path) -> dict[str, bytes]:
+    """All files below a folder by name, but those that say when and where a run was made."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in circumstances.NAMES]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @cache

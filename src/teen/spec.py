@@ -38,6 +38,7 @@ class Step(NamedTuple):
     truncated: np.ndarray  # (lane,) bool: only the clock ran out, value follows
     obs: np.ndarray  # (lane, obs): where to act from now; a fresh start where an episode ended
     finished: bool  # whether any episode ended
+    own_reward: np.ndarray  # (lane,): the environment's, before it was scaled
 
 
 class Batch(NamedTuple):

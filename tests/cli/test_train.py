@@ -17,6 +17,7 @@ import pytest
 import teen
 from teen.cli import main as cli
 from teen.config import toml
+from tests.support import same_in_every_run
 
 from .conftest import ENV, TRAIN
 
@@ -34,6 +35,8 @@ def test_a_run_leaves_what_it_promises(trained):
         "agent",
         "checkpoint",
         "curve.png",
+        "timing.csv",
+        "machine.json",
     }
     episodes = rows(trained / "eval.csv")
     assert list(episodes[0]) == ["seed", "step", "policy", "episode", "return", "length"]
@@ -49,6 +52,9 @@ def test_a_run_leaves_what_it_promises(trained):
         "clipped_share action_spread saturated_share critic_grad_norm actor_grad_norm discriminator_grad_norm"
     )
     assert set(wanted.split()) <= set(metrics[0])
+    assert list(metrics[0])[:4] == ["seed", "step", "episode_return", "episode_length"]
+    assert [r.pop("episode_length") for r in metrics] == ["40.0", "40.0", "", ""]
+    assert [bool(r.pop("episode_return")) for r in metrics] == [True, True, False, False]
     assert all(np.isfinite(float(value)) for row in metrics for value in row.values())
     assert (trained / "curve.png").read_bytes().startswith(b"\x89PNG")
     text = (trained / "config.toml").read_text()
@@ -56,16 +62,12 @@ def test_a_run_leaves_what_it_promises(trained):
     assert 'env = "tests.toys:PointMass-v0"' in text
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 def test_the_same_command_twice_and_its_config_give_identical_files(trained, tmp_path):
     assert cli.main([*TRAIN, "--out", str(tmp_path / "again")]) == 0
-    assert files(tmp_path / "again") == files(trained)
+    assert same_in_every_run(tmp_path / "again") == same_in_every_run(trained)
     arguments = ["train", "--config", str(trained / "config.toml"), "--out", str(tmp_path / "config")]
     assert cli.main(arguments) == 0
-    assert files(tmp_path / "config") == files(trained)
+    assert same_in_every_run(tmp_path / "config") == same_in_every_run(trained)
 
 
 def test_flags_override_the_config_file(trained, tmp_path, capsys):

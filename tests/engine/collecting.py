@@ -39,8 +39,8 @@ class Bench:
             self.collector = Collector(algo, self.trainer, in_crews(self.crews, seeds, SCALE, 0), chunk)
 
     def collect(self, warmup: int, last: int, learnt: np.ndarray | None = None) -> np.ndarray:
-        """Return all rows up to a step, (step, lane, width + 1). The learner learns from these, or from `learnt`: then
-        it gives the weights that another bench had."""
+        """Return all rows up to a step, (step, lane, layout.packed). The learner learns from these, or from `learnt`:
+        then it gives the weights that another bench had."""
         rows = []
         while self.step < last:
             guided, after = self.step >= warmup, self.step + self.chunk

@@ -11,7 +11,17 @@ from .victim import Victim
 
 NAMES = (
     *("config.toml", "eval.csv", "eval.csv.gz", "train.csv", "diagnostics.csv", "members.csv", "confusion.csv"),
-    *("quarantine.csv", "curve.png", "curve.png.part", "config.toml.part", "eval.csv.part", "diagnostics.csv.part"),
+    *(
+        "timing.csv",
+        "machine.json",
+        "machine.json.part",
+        "quarantine.csv",
+        "curve.png",
+        "curve.png.part",
+        "config.toml.part",
+        "eval.csv.part",
+        "diagnostics.csv.part",
+    ),
     *(
         "agent",
         "agent/agent.json",

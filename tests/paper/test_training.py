@@ -32,12 +32,12 @@ def counted(monkeypatch):
     calls = {"run": [], "resume": []}
     by_folder = {}
 
-    def run(job, out, show=True):
+    def run(job, out, show=True, command="python"):
         calls["run"].append(job)
         write(by_folder[out], 1.0)
         return Outcome([], [], [], job.settings.plan.steps, None)
 
-    def resume(path, show=True, **changes):
+    def resume(path, show=True, command="python", **changes):
         calls["resume"].append((path, changes))
         return Outcome([], [], [], changes["steps"], None)
 
@@ -115,7 +115,7 @@ def test_a_run_that_another_process_begins_again_is_not_taken_away(tmp_path, cou
 def test_a_program_that_fails_does_not_keep_others_from_training(tmp_path, counted, monkeypatch, capsys):
     working = training.train_job
 
-    def run(job, out, show=True):
+    def run(job, out, show=True, command="python"):
         if job.settings.algo == "sac":
             raise EnvironmentFault("the ant fell over")
         return working(job, out, show)
@@ -131,7 +131,7 @@ def test_a_program_that_another_process_has_just_taken_is_no_failure(tmp_path, c
     """It takes it while this one prepares the same program."""
     working = training.train_job
 
-    def run(job, out, show=True):
+    def run(job, out, show=True, command="python"):
         if job.settings.algo != "sac":
             return working(job, out, show)
         with locked(out), locked(out):

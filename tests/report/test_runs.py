@@ -15,7 +15,7 @@ from teen.engine.evaluate import Episode
 from teen.errors import UserError
 from teen.report import evaluations as tables
 from teen.report import labels as naming
-from teen.report import runs
+from teen.report import metrics, runs
 
 CONFIG = 'algo = "teen"\nenv = "Pendulum-v1"\nseeds = [0, 1]\nalpha = 0.2\n\n[versions]\npython = "3.11"\n'
 HEADER = "seed,step,policy,episode,return,length\n"
@@ -53,6 +53,27 @@ def test_a_run_as_arrays(tmp_path):
     np.testing.assert_array_equal(run.members[10000], [[7, np.nan, 8], [np.nan] * 3])
     assert list(run.training) == ["seed", "step", "q"]
     np.testing.assert_array_equal(run.training["q"], [2.5, np.nan])
+
+
+def test_an_empty_cell_is_no_number(tmp_path):
+    """No training episode ended there; older runs do not have these columns at all."""
+    train = "seed,step,episode_return,q\n0,1000,,2.5\n1,1000,-3.5,1.5\n0,2000,,0.5\n"
+    run, older = (
+        runs.read(write(tmp_path / "a", train=train)),
+        runs.read(write(tmp_path / "b", train="seed,step,q\n0,1000,2\n")),
+    )
+    np.testing.assert_array_equal(run.training["episode_return"], [np.nan, -3.5, np.nan])
+    np.testing.assert_array_equal(run.training["q"], [2.5, 1.5, 0.5])
+    curves = metrics.training([run, older])
+    np.testing.assert_array_equal(curves["episode_return"].steps, [1000, 2000])
+    np.testing.assert_array_equal(curves["episode_return"].mean, [-3.5, np.nan])
+    np.testing.assert_array_equal(curves["q"].mean, [2, 0.5])
+
+
+@pytest.mark.parametrize("row", [",1000,2.5", "0,,2.5"])
+def test_a_row_without_a_seed_or_step_is_damaged(row, tmp_path):
+    with pytest.raises(UserError, match=r"train.csv is damaged: a (seed|step) is out of range"):
+        runs.read(write(tmp_path, train=f"seed,step,q\n{row}\n"))
 
 
 def test_what_a_run_writes_is_read(tmp_path):

@@ -32,6 +32,7 @@ def command(arguments: list[str]) -> int:
     here = "with the plan: measure how fast this machine trains, in minutes, instead of going by recorded speeds"
     action.add_argument("--measure", action="store_true", help=here)
     flags = parser.parse_args(arguments)
+    line = shlex.join(["teen", "paper", *arguments])
     if flags.steps is not None and flags.steps < 2:
         raise UserError(f"--steps must be at least 2, not {flags.steps}")
     seeds = None if flags.seeds is None else parse_seeds(flags.seeds)
@@ -52,7 +53,7 @@ def command(arguments: list[str]) -> int:
     elif not flags.run:
         again = shlex.join(argument for argument in arguments if argument != "--measure")
         print_status(names, scale, flags.out, f"teen paper {again} --run", flags.measure)
-    elif (stopped_by := train_and_render(names, scale, flags.out)) is not None:
+    elif (stopped_by := train_and_render(names, scale, flags.out, line)) is not None:
         print("stopped; the same command goes on from here", file=sys.stderr)
         return SIGNALLED + stopped_by
     return 0

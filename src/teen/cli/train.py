@@ -1,6 +1,7 @@
 """`teen train`: train all seeds and variants in one program, or continue a run that was cut."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from .tables import show_episodes
 
 
 def command(arguments: list[str]) -> int:
+    line = shlex.join(["teen", "train", *arguments])
     if any(argument.split("=")[0] == "--resume" for argument in arguments):
         folder, trust, members, changes = _resume_arguments(arguments)
-        outcome = training.resume(folder, trust=trust, **changes)
+        outcome = training.resume(folder, trust=trust, command=line, **changes)
     else:
         values, out, members = _arguments(arguments)
-        outcome = training.train_job(resolve(values), out)
+        outcome = training.train_job(resolve(values), out, command=line)
     steps = counted(outcome.step, "step")
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         show_episodes(f"{folder} after {steps}", episodes, members)

@@ -113,8 +113,8 @@ class RunFolder:
     def log_evaluation(self, episodes: list[Episode]) -> None:
         logs.append(self.path, logs.EVAL, episodes)
 
-    def log_training(self, step: int, metrics: list[tuple[int, dict[str, float]]]) -> None:
-        """Write the metrics of each seed."""
+    def log_training(self, step: int, metrics: list[tuple[int, dict[str, float | None]]]) -> None:
+        """Write the metrics of each seed; None is an empty cell."""
         if metrics:
             rows = [(seed, step, *values.values()) for seed, values in metrics]
             logs.append(self.path, logs.TRAIN, rows, (*logs.COLUMNS[logs.TRAIN], *metrics[0][1]))

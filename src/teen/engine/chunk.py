@@ -44,7 +44,7 @@ class Noise(NamedTuple):
 
 class Group(NamedTuple):
     """Lanes that are collected by one program. `guided` and `unguided` are compiled and run with x64 in force; both
-    give the next carry and packed transitions, (step, lane, width + 1).
+    give the next carry and packed transitions, (step, lane, layout.packed).
 
     Lanes are written out one by one: under `vmap` a `cond` becomes a select, and both sides run.
     """
@@ -110,7 +110,7 @@ class Group(NamedTuple):
 
         def row(i: int, out: Stepped) -> Array:
             columns = [carry.obs[i], actions[i], out.reward * self.reward_scale, out.terminated, out.ended, out.obs[0]]
-            columns += [*(extras[i][name] for name, _ in self.layout.extras), after.episodes[i][None]]
+            columns += [*(extras[i][name] for name, _ in self.layout.extras), after.episodes[i][None], out.reward]
             return jnp.concatenate([column.astype(jnp.float32) for column in columns])
 
         return handles, after, jnp.stack([row(i, out) for i, out in enumerate(stepped)])

@@ -24,7 +24,7 @@ class Collector:
     """All lanes, in crews that take turns: while the environments of one step, the host acts for the other."""
 
     def __init__(self, algo: AnyAlgorithm, trainer: Trainer, lanes: Sequence[Lanes], chunk: int):
-        self.width, self.chunk = trainer.layout.width + 1, chunk
+        self.width, self.chunk = trainer.layout.packed, chunk
         self.crews = [Crew(algo, trainer, crew) for crew in lanes]
 
     @property
@@ -33,8 +33,8 @@ class Collector:
         return np.concatenate([crew.lanes.episodes for crew in self.crews])
 
     def collect(self, step: int, guided: bool, then: bool | None = None) -> np.ndarray:
-        """Return a chunk of transitions from `step` on, packed: (step, lane, width + 1). The last column counts
-        episodes. `then` says whether the chunk after it is guided, for collectors that begin it early."""
+        """Return a chunk of transitions from `step` on, packed: (step, lane, layout.packed). `then` says whether
+        the chunk after it is guided, for collectors that begin it early."""
         packed = np.empty((self.chunk, self.episodes.size, self.width), np.float32)
         for crew in self.crews if guided else ():
             crew.prepare()
@@ -100,6 +100,7 @@ class Crew:
     def __init__(self, algo: AnyAlgorithm, trainer: Trainer, lanes: Lanes):
         self.trainer, self.program, self.layout = trainer, trainer.program, trainer.layout
         self.lanes = lanes
+        self._behind = self.layout.episodes, self.layout.own_reward  # the last columns of a row
         self.span = slice(lanes.first, lanes.first + len(lanes.seeds))
         part = jax.tree.map(lambda leaf: leaf[self.span], (trainer.config, trainer.streams.act, trainer.streams.member))
         self._config, act_keys, self._member_keys = jax.device_put(part, jax.devices("cpu")[0])
@@ -137,7 +138,7 @@ class Crew:
         self.lanes.send(action)
 
     def receive(self, row: np.ndarray) -> None:
-        """Wait for the environments, and fill this crew's part of (lane, width + 1)."""
+        """Wait for the environments, and fill this crew's part of (lane, layout.packed)."""
         obs, action, extras, guided = self._sent
         outcome = self.lanes.receive()
         part = row[self.span]
@@ -145,7 +146,8 @@ class Crew:
         self.layout.pack(part, obs, action, outcome.reward, outcome.terminated, ended, outcome.next_obs, extras)
         if outcome.finished:
             self._begin(ended, guided)
-        part[:, -1] = self.lanes.episodes
+        episodes, own_reward = self._behind
+        part[:, episodes], part[:, own_reward] = self.lanes.episodes, outcome.own_reward
 
     def request(self) -> None:
         slots = self._begun(self._slots.ask(self.lanes.episodes))

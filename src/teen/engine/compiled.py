@@ -35,7 +35,7 @@ class Order(NamedTuple):
 
     step: int
     guided: bool
-    groups: list[Future[tuple[np.ndarray, np.ndarray]]]  # (step, lane, width + 1), and which lanes are silent
+    groups: list[Future[tuple[np.ndarray, np.ndarray]]]  # (step, lane, layout.packed), and which lanes are silent
 
 
 class CompiledCollector:
@@ -81,8 +81,8 @@ class CompiledCollector:
         self._acting = self._ask(self._slots.numbers)
 
     def collect(self, step: int, guided: bool, then: bool | None = None) -> np.ndarray:
-        """Return a chunk of transitions from `step` on, packed: (step, lane, width + 1). `then` says whether the chunk
-        after it is guided; None if there will be none."""
+        """Return a chunk of transitions from `step` on, packed: (step, lane, layout.packed). `then` says whether the
+        chunk after it is guided; None if there will be none."""
         if guided and self._outdated:
             self._restart()
         order = self._ahead or self._order(step, guided, self._acting)
@@ -94,7 +94,7 @@ class CompiledCollector:
         results = [group.result() for group in order.groups]
         packed = np.concatenate([rows for rows, _ in results], 1)
         self._check(packed, step)
-        episodes = packed[-1, :, -1].astype(np.int64)
+        episodes = packed[-1, :, self.layout.episodes].astype(np.int64)
         ended = episodes > self.episodes
         if guided:
             self._slots.spent = self._slots.spent | ended
@@ -184,7 +184,8 @@ class CompiledCollector:
     def _check(self, packed: np.ndarray, step: int) -> None:
         """Raise EnvironmentFault if a simulator returned a number that is not finite. Nothing of the chunk is used."""
         obs, action = self.layout.spec
-        seen = np.concatenate([packed[..., :obs], packed[..., obs + action : 2 * obs + action + 3]], -1)
+        parts = slice(obs), slice(obs + action, 2 * obs + action + 3), slice(self.layout.own_reward, None)
+        seen = np.concatenate([packed[..., part] for part in parts], -1)
         bad = ~np.isfinite(seen).all(-1)  # (step, lane); what the algorithm computes is not the simulator's fault
         if bad.any():
             when, lane = (int(index[0]) for index in np.nonzero(bad))

@@ -28,6 +28,7 @@ from .log import Log
 from .plan import Plan
 from .program import TrainState, program
 from .replay import Layout
+from .tally import Tally
 from .trainer import Trainer
 
 
@@ -96,7 +97,9 @@ class Loop:
         self.step = start.step if start else 0
         self._tried = self.step  # of the last attempt at a checkpoint
         self.chunk = plan.chunk(self.step)
-        self._metrics: tuple[int, Future[dict[str, Array]]] | None = None  # asked for at this step
+        self.tally = Tally(layout, len(seeds))
+        # Asked for at this step, with the means of the episodes up to it.
+        self._metrics: tuple[int, dict[str, np.ndarray], Future[dict[str, Array]]] | None = None
         self._quarantined: dict[int, tuple[int, str]] = {}  # lane: step, quantity
         self._closed = False
         if start:
@@ -127,6 +130,7 @@ class Loop:
             self._report(evaluate=True, diagnose=True, all_metrics=True)
             self._settle(self.step + 1)
             self._checkpoint()
+            self.log.ended(self.step)
         except (EnvironmentFault, LearnerFault) as error:
             fault = error
             with suppress(EnvironmentFault, LearnerFault):  # the first one is the one to tell of
@@ -156,6 +160,7 @@ class Loop:
         then = after >= plan.warmup if after < plan.steps else None
         packed = self.collector.collect(self.step, guided, then)
         self.step = after
+        self.tally.add(packed)
         if not guided:
             self.trainer.store(packed)
         else:
@@ -172,7 +177,7 @@ class Loop:
         if evaluate:
             self._settle(self.step)
         if self.step > plan.warmup and self.step % plan.log_every == 0:
-            self._metrics = self.step, self.trainer.probe(self.collector.episodes)
+            self._metrics = self.step, self.tally.take(), self.trainer.probe(self.collector.episodes)
         if evaluate or diagnose:
             active = [lane for lane in range(len(self.seeds)) if lane not in self._quarantined]
             due = Due(self.step, self.trainer.weights(), active)
@@ -190,11 +195,11 @@ class Loop:
         """Log what has come in. Before the next evaluation or diagnosis, wait for those of its kind that are under way,
         until somebody asks to stop."""
         if self._metrics and (all_metrics or self._metrics[0] < self.step):  # a chunk later the learner has passed it
-            step, metrics = self._metrics[0], arrays(self._metrics[1].result())
-            self._metrics = None
+            (step, played, asked), self._metrics = self._metrics, None
+            metrics = arrays(asked.result())
             if metrics:  # an algorithm may have none
                 self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
-            self.log.trained(step, metrics)
+            self.log.trained(step, {**played, **metrics})
         for due, (episodes, better) in self.evaluator.finished(lambda: evaluate and not self.should_stop()):
             self.best.take(better)
             empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
@@ -232,6 +237,7 @@ class Loop:
         parts = {
             "trainer": self.trainer.snapshot(),
             "collector": self.collector.snapshot(),
+            "tally": self.tally.snapshot(),
             "evaluator": self.evaluator.snapshot(),
             "diagnoser": self.diagnoser.snapshot() if self.diagnoser else Snapshot({}, {}),
             "best": self.best.snapshot(),
@@ -243,6 +249,8 @@ class Loop:
     def _restore(self, start: Start) -> None:
         with fitting(f"the checkpoint of step {start.step}"):
             restarted = self.collector.restore(start.snapshot.part("collector"))
+            tally = start.snapshot.part("tally") if "tally" in start.snapshot.facts else None
+            self.tally.restore(tally, self.collector.episodes)
             weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
             self.best.restore(start.snapshot.part("best"), of_one_lane(weights), len(self.seeds))
             self.evaluator.restore(start.snapshot.part("evaluator"), weights)

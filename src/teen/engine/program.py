@@ -128,7 +128,7 @@ class Program:
         """Return actions, extras and memos; slot 0 of (slot, lane, ...) acts."""
         return vmap(self.algo.act)(config, jax.tree.map(lambda leaf: leaf[0], actors), memo, obs, noise)
 
-    # Learning: (step, lane, row) transitions come packed, with each lane's episodes so far as a last column.
+    # Learning: (step, lane, row) transitions come packed: `Layout` says what is in which column.
 
     def _store_one(self, train: TrainState, packed: Array) -> TrainState:
         buffer = replay.insert(train.buffer, packed[:, : self.layout.width], train.env_step)
@@ -181,7 +181,7 @@ class Program:
         def learn_one(train: TrainState, step: Any) -> tuple[TrainState, None]:
             packed, *drawn = step
             train = self._store_one(train, packed) if rows is None else self._skip(train, 1)
-            episodes = packed[:, self.layout.width].astype(int)
+            episodes = packed[:, self.layout.episodes].astype(int)
 
             def update_one(train: TrainState, drawn: Any) -> tuple[TrainState, None]:
                 number, noise, source = drawn

@@ -38,6 +38,27 @@ class Layout(NamedTuple):
     def width(self) -> int:
         return sum(self.widths)
 
+    @property
+    def ended(self) -> int:
+        """The column that says where an episode ends."""
+        return self.spec.obs + self.spec.action + 2
+
+    # A collector hands over two columns more, which are not kept.
+
+    @property
+    def episodes(self) -> int:
+        """The column that counts a lane's finished episodes."""
+        return self.width
+
+    @property
+    def own_reward(self) -> int:
+        """The column of the environment's own reward, before `--reward-scale`."""
+        return self.width + 1
+
+    @property
+    def packed(self) -> int:
+        return self.width + 2
+
     def bytes(self, lanes: int, capacity: int) -> int:
         return 4 * lanes * capacity * self.width
 

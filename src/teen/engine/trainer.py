@@ -134,11 +134,11 @@ class Trainer:
         return ""
 
     def store(self, packed: np.ndarray) -> None:
-        """Keep transitions, (step, lane, width + 1)."""
+        """Keep transitions, (step, lane, layout.packed)."""
         self._hand(lambda: self._store(packed))
 
     def learn(self, packed: np.ndarray) -> None:
-        """Keep transitions, (step, lane, width + 1), and learn as often as planned after each."""
+        """Keep transitions, (step, lane, layout.packed), and learn as often as planned after each."""
         self._hand(lambda: self._learn(packed))
 
     def probe(self, episodes: np.ndarray) -> Future[Metrics]:
@@ -164,7 +164,7 @@ class Trainer:
             self._train = self.program.store(self._train, packed)
             return
         for row in packed:
-            self.replay.insert(row[:, :-1])
+            self.replay.insert(row[:, : self.layout.width])
         self._train = self.program.skip(self._train, len(packed))
 
     def _learn(self, packed: np.ndarray) -> None:
@@ -172,7 +172,7 @@ class Trainer:
         if self.replay is not None:
             sampled = []
             for row, bits in zip(packed, self._bits(self.replay, len(packed)), strict=True):
-                self.replay.insert(row[:, :-1])
+                self.replay.insert(row[:, : self.layout.width])
                 sampled.append(self.replay.sample(bits))
             rows = Rows(*map(np.stack, zip(*sampled, strict=True)))
         self._train = self.program.learn(self._train, packed, rows)

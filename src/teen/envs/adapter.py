@@ -136,7 +136,8 @@ class Lanes:
 
     def receive(self) -> Step:
         with naming(self.envs, self._who, f"step {self.steps}"):
-            next_obs, reward, terminated, truncated = self.envs.receive()
+            next_obs, own_reward, terminated, truncated = self.envs.receive()
+            reward = own_reward
             if self.reward_scale != 1:
                 reward = reward * self.reward_scale
                 check_reward(reward, self.ids, f", times --reward-scale {self.reward_scale:g},")
@@ -148,7 +149,7 @@ class Lanes:
                 self.obs = next_obs.copy()
                 self.obs[lanes] = self.envs.reset(lanes.tolist())
                 self.episodes[lanes] += 1
-        return Step(next_obs, reward, terminated, truncated, self.obs, finished)
+        return Step(next_obs, reward, terminated, truncated, self.obs, finished, own_reward)
 
     def snapshot(self) -> Snapshot:
         """Return the state of the lanes, with that of their environments where it can be saved."""

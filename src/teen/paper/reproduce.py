@@ -8,6 +8,7 @@ from ..envs import names as tasks
 from ..envs import pool
 from ..envs.gym import register_suite
 from ..errors import UserError
+from ..training.machine import PYTHON
 from . import runs
 from .caption import caption
 from .experiments import EXPERIMENTS, Check
@@ -17,7 +18,7 @@ from .scale import Scale
 from .store import Store
 
 
-def train_and_render(names: Sequence[str], scale: Scale, out: Path) -> int | None:
+def train_and_render(names: Sequence[str], scale: Scale, out: Path, command: str = PYTHON) -> int | None:
     """Train what is missing, then render. Return the signal that ended training early, without rendering. An error of
     a run is raised when all other work is done."""
     needs = {name: [entry.need for entry in EXPERIMENTS[name].entries(scale)] for name in names}
@@ -25,7 +26,7 @@ def train_and_render(names: Sequence[str], scale: Scale, out: Path) -> int | Non
         name: [EXPERIMENTS[name].check, partial(_check_suite, needs[name], out)] for name in names
     }
     _check_installed(checks, "nothing was trained")
-    stopped_by, failures = runs.train([need for some in needs.values() for need in some], out)
+    stopped_by, failures = runs.train([need for some in needs.values() for need in some], out, command)
     if stopped_by is not None:
         return stopped_by
     render(names, scale, out)

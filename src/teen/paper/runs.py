@@ -11,6 +11,7 @@ from ..config.job import Job, resolve
 from ..disk import lock
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError, printable
 from ..training import run as training
+from ..training.machine import PYTHON
 from ..training.outcome import Outcome
 from .needs import Need, folder_name
 from .store import SET_ASIDE, Store, StoredRun, place
@@ -106,7 +107,7 @@ class Failure(NamedTuple):
     error: Exception
 
 
-def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
+def train(needs: Sequence[Need], out: Path, command: str = PYTHON) -> tuple[int | None, list[Failure]]:
     """Train what is not done, and return the signal that ended it early and the runs that failed. A failure does not
     keep other runs from training. The plan is made anew before each run: several processes may share the work."""
     failures: list[Failure] = []
@@ -116,7 +117,7 @@ def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
         tried.add(planned.folder)
         print(f"[{len(tried)} of {len(tried) + len(todo) - 1}] {planned.folder.name}", flush=True)
         try:
-            outcome = _train(planned, out)
+            outcome = _train(planned, out, command)
         except InUse as taken:  # another process was faster
             print(printable(f"{taken}; this process goes on with the next"), flush=True)
         except (UserError, EnvironmentFault, LearnerFault) as error:
@@ -128,14 +129,14 @@ def train(needs: Sequence[Need], out: Path) -> tuple[int | None, list[Failure]]:
     return None, failures
 
 
-def _train(planned: PlannedRun, out: Path) -> Outcome:
+def _train(planned: PlannedRun, out: Path, command: str) -> Outcome:
     if planned.resumable:
-        return training.resume(planned.folder, steps=planned.steps)
+        return training.resume(planned.folder, steps=planned.steps, command=command)
     if planned.folder.is_dir() and any(path.name != "lock" for path in planned.folder.iterdir()):
         why = "has no checkpoint to go on from" if planned.state == "cut" else "is no run with these settings"
         kept = _set_aside(planned.folder, out / SET_ASIDE)
         print(f"what there was {why}: it is now in {kept}, and the run begins again", flush=True)
-    return training.train_job(planned.job(), planned.folder)
+    return training.train_job(planned.job(), planned.folder, command=command)
 
 
 def _set_aside(folder: Path, to: Path) -> Path:

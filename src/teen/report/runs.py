@@ -120,7 +120,8 @@ def _columns(pieces: Iterable[Columns]) -> dict[str, np.ndarray]:
     columns: dict[str, array[float]] = {}
     for piece in pieces:
         for name, texts in piece.items():
-            columns.setdefault(name, array("d")).extend(map(float, texts))
+            filled = [text or "nan" for text in texts] if "" in texts else texts  # no episode ended there
+            columns.setdefault(name, array("d")).extend(map(float, filled))
         if sum(map(len, columns.values())) > MOST_NUMBERS:
             raise TooLarge(f"it has more than {MOST_NUMBERS:,} numbers")
     table = {name: np.array(column) for name, column in columns.items()}

@@ -1,5 +1,6 @@
 """Subscribers of the engine: what it reports goes to the run folders, the display and the curves."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,17 +9,20 @@ from typing import Any, Literal
 import numpy as np
 
 from ..config.job import Job
-from ..disk import logs
+from ..disk import circumstances, logs
 from ..disk.folder import RunFolder
 from ..disk.lock import Lock
 from ..engine.evaluate import Episode
 from ..engine.log import Log
+from ..engine.tally import LENGTH, RETURN
 from ..errors import notice
 from ..report.runs import evaluations_of
 from ..snapshot import Snapshot
 from ..spec import Tables
+from . import machine
 from .callbacks import Callback, Event
 from .progress import Progress
+from .timing import Timing
 
 REPLOT_SECONDS = 60
 
@@ -50,25 +54,38 @@ class Recorder(Log):
     that the folders are still those of this run."""
 
     def __init__(
-        self, job: Job, folders: list[RunFolder], progress: Progress, lock: Lock, callbacks: Sequence[Callback] = ()
+        self,
+        job: Job,
+        folders: list[RunFolder],
+        progress: Progress,
+        lock: Lock,
+        callbacks: Sequence[Callback] = (),
+        command: str = machine.PYTHON,
     ):
+        """`command` is the line that began the run."""
         self.seeds, self.folders, self.progress = list(job.settings.seeds), folders, progress
         self.variants, self.callbacks = [variant.name for variant in job.variants], callbacks
         self._untold: list[int] = []  # steps of evaluations that no callback has been told of yet
         self._enough = False
-        self.lock = lock
+        self.plan, self.lock, self.command = job.settings.plan, lock, command
+        self.step, self.timing = 0, Timing()
         self.curves = [CurvePlotter(folder) for folder in folders]
         self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
         self.missing: set[int] = set()  # lanes in quarantine
 
     def stepped(self, step: int) -> None:
+        self.step = step
         self.progress.stepped(step)
+        if step < self.plan.steps and (step % self.plan.log_every == 0 or step % self.plan.eval_every == 0):
+            self._mark()
+
+    def ended(self, step: int) -> None:
+        self._mark()
 
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
         self.lock.check()
         for variant, folder in enumerate(self.folders):
-            lanes = self._lanes(variant)
-            folder.log_training(step, [(self._seed(i), {n: float(m[i]) for n, m in metrics.items()}) for i in lanes])
+            folder.log_training(step, [(self._seed(i), _cells(metrics, i)) for i in self._lanes(variant)])
         lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant)]
         self.progress.trained({name: values[lanes] for name, values in metrics.items()})
         self._tell(
@@ -126,14 +143,9 @@ class Recorder(Log):
     def snapshot(self) -> Snapshot:
         """Return where each log ends."""
         self.lock.check()
-        return Snapshot(
-            {},
-            {
-                "logs": [folder.positions() for folder in self.folders],
-                "missing": sorted(self.missing),
-                "untold": self._untold,
-            },
-        )
+        self._mark()  # where a resume goes on counting seconds
+        facts = {"missing": sorted(self.missing), "untold": self._untold}
+        return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], **facts})
 
     def sync(self) -> None:
         """Wait until the logs are on disk, at least as far as the last snapshot knows them. For another thread."""
@@ -145,6 +157,7 @@ class Recorder(Log):
         """Write the first files of a new run."""
         for folder in self.folders:
             folder.begin()
+        self._start(0, 0.0)
 
     def check(self, snapshot: Snapshot) -> None:
         """Compare the logs of all variants with a snapshot. Changes nothing."""
@@ -162,6 +175,21 @@ class Recorder(Log):
         for variant, curve in enumerate(self.curves):
             curve.episodes = self.folders[variant].episodes()
             self.last[variant] = [e for e in curve.episodes if e.step == curve.episodes[-1].step]
+        self._start(step, max(circumstances.cut_timing(folder.path, step) for folder in self.folders))
+
+    def _start(self, step: int, seconds: float) -> None:
+        """Write where training goes on from a step, and let its clock go on from these seconds."""
+        facts = machine.facts(self.command, step)
+        for folder in self.folders:
+            circumstances.log_start(folder.path, facts)
+        self.step, self.timing = step, Timing(step, seconds)
+
+    def _mark(self) -> None:
+        """Write when this step was reached."""
+        if mark := self.timing.mark(self.step):
+            self.lock.check()
+            for folder in self.folders:
+                circumstances.log_timing(folder.path, *mark)
 
     def _tell(self, kind: Literal["evaluation", "log"], step: int, rows: Callable[[], list[dict[str, Any]]]) -> None:
         for callback in self.callbacks:
@@ -186,6 +214,12 @@ class Recorder(Log):
 
     def _seed(self, lane: int) -> int:
         return self.seeds[lane % len(self.seeds)]
+
+
+def _cells(metrics: dict[str, np.ndarray], lane: int) -> dict[str, float | None]:
+    """Return a lane's metrics. Where no episode has ended there is none: the cell stays empty."""
+    cells = {name: float(values[lane]) for name, values in metrics.items()}
+    return {name: None if name in (RETURN, LENGTH) and math.isnan(value) else value for name, value in cells.items()}
 
 
 def _lanes_of(snapshot: Snapshot) -> set[int]:

@@ -40,6 +40,7 @@ from ..spec import AnyAlgorithm, PyTree
 from . import pools
 from .callbacks import Callback, Callbacks, listed
 from .keeper import CheckpointKeeper
+from .machine import PYTHON
 from .outcome import Outcome
 from .progress import Progress
 from .recorder import Recorder
@@ -67,8 +68,11 @@ def train(
     return train_job(job, Path(out) if out is not None else None, show, callback)
 
 
-def train_job(job: Job, out: Path | None = None, show: bool = True, callback: Callbacks = None) -> Outcome:
-    """Train every lane of a job. Nothing is written before everything that can be wrong was checked."""
+def train_job(
+    job: Job, out: Path | None = None, show: bool = True, callback: Callbacks = None, command: str = PYTHON
+) -> Outcome:
+    """Train every lane of a job. Nothing is written before everything that can be wrong was checked. `command` is the
+    line that asks for it, for machine.json."""
     callbacks = listed(callback)
     backend, slower = envs.choose_backend(job.settings.env, job.settings.backend)
     job = job._replace(settings=replace(job.settings, {"backend": backend}))
@@ -83,7 +87,7 @@ def train_job(job: Job, out: Path | None = None, show: bool = True, callback: Ca
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show, callbacks)
+            return prepared.train(lock, None, show, callbacks, command)
     finally:
         if out is None:
             with suppress(OSError):
@@ -97,10 +101,12 @@ def resume(
     *,
     env: Any = None,
     callback: Callbacks = None,
+    command: str = PYTHON,
     **changes: Any,
 ) -> Outcome:
     """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE. `trust`
-    lists the modules that the checkpoint may name. `env` is the environment, if it was given as a Python object."""
+    lists the modules that the checkpoint may name, `command` is the line that asks for it. `env` is the environment, if
+    it was given as a Python object."""
     parent, callbacks = Path(path), listed(callback)
     if not os.path.isdir(parent):
         raise UserError(f"{parent} is not a run folder")
@@ -114,7 +120,7 @@ def resume(
         job = _job_of(saved, changes, trust, env)
         if job.settings.plan.steps < saved.step:
             raise UserError(f"{parent} has {saved.step} steps already: --steps {job.settings.plan.steps} is less")
-        return Prepared.of(job).train(lock, saved, show, callbacks)
+        return Prepared.of(job).train(lock, saved, show, callbacks, command)
 
 
 def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust, env: Any = None) -> Job:
@@ -167,13 +173,15 @@ class Prepared(NamedTuple):
         diagnoser = pools.diagnoser(job) if plan.diagnose_every else None
         return cls(job, algo, changed(plan, replay=place), training, evaluation, layout, placed, diagnoser)
 
-    def train(self, lock: Lock, saved: Checkpoint | None, show: bool, callbacks: Sequence[Callback] = ()) -> Outcome:
+    def train(
+        self, lock: Lock, saved: Checkpoint | None, show: bool, callbacks: Sequence[Callback], command: str
+    ) -> Outcome:
         job, plan, parent = self.job, self.plan, lock.folder
         names, done = [variant.name for variant in job.variants], saved.step if saved else 0
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
         progress = Progress(plan, names, job.settings.seeds, show, done)
         with progress, stop_requests(progress.leave) as stop:
-            recorder = Recorder(job, folders, progress, lock, callbacks)
+            recorder = Recorder(job, folders, progress, lock, callbacks, command)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
 
