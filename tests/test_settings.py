@@ -90,7 +90,7 @@ def test_names_are_flat_and_values_checked():
         ({"gamma": 1.5}, "--gamma"),
         ({"depth": [2, 3]}, "cannot differ between lanes"),
         ({"alpha": [0.1, 0.1]}, "different numbers"),
-        ({"alpa": 1}, "unknown setting 'alpa' for algorithm 'teen'; did you mean 'alpha'"),
+        ({"alpa": 1}, "there is no setting 'alpa': did you mean 'alpha'"),
         ({"algo": "sacc"}, "unknown algorithm 'sacc'"),
         ({"algo": "no.such"}, "is a module that has not been imported"),
         ({"algo": "os.path"}, "it lacks ALGORITHM"),
@@ -137,7 +137,7 @@ HUGER = 0x10**9_000  # more digits than Python writes
         ({"env": "Pen\x1b[2Jdulum"}, "printable characters"),
         ({"env": "A" * 201}, "at most 200 printable"),
         ({"algo": "steps", "preset": "paper"}, "unknown algorithm 'steps'"),
-        ({"x" * 10_000: 1}, "unknown setting"),
+        ({"x" * 10_000: 1}, "there is no setting 'x"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) and len(str(value.keys())) < 60 else "",
 )

@@ -82,6 +82,11 @@ def config(cls: type[C]) -> type[C]:
     return cls
 
 
+def flag(name: str) -> str:
+    """Return a setting's name as the command line has it. A short flag stays as it is."""
+    return name if name.startswith("-") else "--" + name.replace("_", "-")
+
+
 class Leaf(NamedTuple):
     """One flat setting of a config."""
 
@@ -95,7 +100,7 @@ class Leaf(NamedTuple):
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return flag(self.name)
 
     @property
     def per_lane(self) -> bool:

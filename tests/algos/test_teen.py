@@ -227,7 +227,9 @@ def test_watched_shares_by_hand():
 
 
 def test_config_warns_and_refuses():
-    assert "no better than by chance" in teen.Config().notices()[0]
+    assert "no better than by chance" in teen.Config(n=20).notices()[0]
+    assert "no better than by chance" in teen.Config(epsilon=0.2).notices()[0]
+    assert teen.Config().notices() == []  # nobody chose the paper's own numbers
     assert teen.Config(epsilon=0.05).notices() == []
     with pytest.raises(UserError, match="--m 3 is more than --n 2"):
         teen.Config(n=2, m=3)

@@ -24,7 +24,7 @@ def test_analyze_prints_means_and_sample_deviations(trained, tmp_path, capsys):
 
 def test_a_single_seed_has_no_deviation(tmp_path, capsys):
     flags = (
-        "--algo td3 --env tests.toys:PointMass-v0 --steps 20 --warmup 20 --eval-every 20 --eval-episodes 1 --width 8"
+        "--algo td3 --env tests.toys:PointMass-v0 --steps 20 --warmup 10 --eval-every 20 --eval-episodes 1 --width 8"
     )
     assert cli.main(["train", *flags.split(), "--out", str(tmp_path / "run")]) == 0
     assert cli.main(["analyze", str(tmp_path / "run"), "--episodes", "1"]) == 0

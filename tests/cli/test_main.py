@@ -3,7 +3,6 @@
 import importlib
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -43,59 +42,6 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
             assert f"(default {leaf.value}; from {leaf.source})" in text
     assert cli.main([]) == 0
     assert "teen eval" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fly"], "unknown command 'fly'"),
-        ([*TRAIN, "--env", "NoSuch-v9"], "NoSuch"),
-        ([*TRAIN, "--env", "NoSuch-v9", "--epsilon", "0.4"], "NoSuch"),  # not after a notice of its settings
-        ([*TRAIN, "--algo", "ppo"], "unknown algorithm 'ppo'"),
-        ([*TRAIN, "--env", "CartPole-v1"], "Discrete"),
-        ([*TRAIN, "--env", "tests.toys:Unbounded-v0"], "unbounded actions"),
-        ([*TRAIN, "--env", "tests.toys:Image-v0"], "image observations"),
-        ([*TRAIN, "--m", "4"], "--m 4 is more than --n 3"),
-        ([*TRAIN, "--steps", "-1"], "--steps must be at least 1"),
-        ([*TRAIN, "--lr", "-1"], "--lr must be greater than 0"),
-        ([*TRAIN, "--alpha", "nan"], "--alpha must be a finite number"),
-        ([*TRAIN, "--alpha", "0,x"], "--alpha must be a number"),
-        ([*TRAIN, "--alpa", "1"], "unrecognized arguments: --alpa"),
-        ([*TRAIN, "--config", "missing.toml"], "cannot be read"),
-        ([*TRAIN, "--config", "damaged.toml"], "is damaged"),
-        ([*TRAIN, "--config", "unknown.toml"], "unknown setting 'colour'"),
-        ([*TRAIN, "--config", "table.toml"], "unknown table"),
-        ([*TRAIN, "--out", "full"], "exists already"),
-        ([*TRAIN, "--out", "file/inside"], "cannot be written"),
-        (["eval", "full"], "not a run folder"),
-        (["eval", "empty-run"], "holds no agent yet"),
-        (["eval", "full", "--episodes", "0"], "--episodes must be at least 1"),
-        (["eval"], "required: run"),
-        (["train", "--resume", "full"], "there is no checkpoint"),
-        (["train", "--resume", "nowhere"], "not a run folder"),
-        (["compare", "full"], "holds no run"),
-        (["paper", "table9"], "unknown experiment 'table9'"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_bad_input_is_one_line_and_leaves_nothing(arguments, message, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("damaged.toml").write_text("steps = = 3")
-    Path("unknown.toml").write_text('colour = "blue"')
-    Path("table.toml").write_text("[network]\nwidth = 3")
-    Path("full").mkdir()
-    Path("full/notes.txt").write_text("keep me")
-    Path("file").write_text("")
-    Path("empty-run").mkdir()
-    Path("empty-run/config.toml").write_text("")
-    before = sorted(p for p in tmp_path.rglob("*"))
-    assert cli.main(arguments) == 2
-    output = capsys.readouterr()
-    assert message in output.err
-    assert output.err.startswith("teen: ")
-    assert output.err.count("\n") == 1
-    assert output.out == ""
-    assert sorted(p for p in tmp_path.rglob("*")) == before
 
 
 def test_a_second_ctrl_c_stops_at_once_in_one_line(monkeypatch, capsys):

@@ -109,7 +109,7 @@ def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
-    flags = "--algo sac --env tests.toys:PointMass-v0 --steps 20 --warmup 20 --eval-every 20"
+    flags = "--algo sac --env tests.toys:PointMass-v0 --steps 20 --warmup 10 --eval-every 20"
     small = ["train", *flags.split()]
     assert cli.main([*small, "--target-entropy", "-1,-0.5", "--out", str(tmp_path / "flag")]) == 2
     assert "--flag=-1,-2" in capsys.readouterr().err
@@ -119,7 +119,7 @@ def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
 
 def test_the_name_of_a_folder_is_no_markup(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    flags = f"--algo td3 --env {ENV} --width 8 --batch 16 --steps 20 --warmup 20 --eval-every 20 --eval-episodes 1"
+    flags = f"--algo td3 --env {ENV} --width 8 --batch 16 --steps 20 --warmup 10 --eval-every 20 --eval-episodes 1"
     assert cli.main(["train", *flags.split(), "--out", "a[/b]c"]) == 0
     out = capsys.readouterr().out
     assert "a[/b]c after 20 steps" in out
@@ -129,7 +129,7 @@ def test_the_name_of_a_folder_is_no_markup(tmp_path, monkeypatch, capsys):
 def test_without_out_the_next_free_folder_is_taken(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "td3-tests.toys-PointMass-v0-1").mkdir(parents=True)
-    outcome = teen.train("td3", ENV, seeds=1, steps=20, warmup=20, eval_every=20, eval_episodes=1, show=False)
+    outcome = teen.train("td3", ENV, seeds=1, steps=20, warmup=10, eval_every=20, eval_episodes=1, show=False)
     assert outcome.folders == [Path("runs/td3-tests.toys-PointMass-v0-2")]
     assert {e.policy for e in outcome.episodes[0]} == {"mean"}
 
@@ -210,3 +210,25 @@ def test_the_replay_is_announced_with_its_size_and_place(tmp_path, capsys):
         out = str(tmp_path / place)
         assert cli.main(["train", *arguments.split(), "--replay", place, "--out", out]) == 0
         assert f"replay: 0.00 GB in {words}" in capsys.readouterr().err
+
+
+def test_a_task_without_a_version_is_said_and_recorded_with_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    arguments = [*TRAIN, "--env", ENV.removesuffix("-v0")]
+    assert cli.main(arguments) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("notice: ")]
+    assert told == [f"notice: --env tests.toys:PointMass is taken as {ENV}, its newest version here"]
+    (run,) = Path("runs").iterdir()
+    assert run.name == "teen-tests.toys-PointMass-v0-1"
+    assert toml.parse((run / "config.toml").read_bytes(), run)["env"] == ENV
+    assert teen.load(run).settings.env == ENV
+
+
+def test_defaults_get_no_notice(tmp_path, capsys):
+    """TEEN's epsilon is 1/n; only who changes one of them is told."""
+    small = "--width 8 --batch 16 --steps 40 --warmup 20 --eval-every 40 --eval-episodes 1"
+    assert cli.main(["train", "--env", ENV, *small.split(), "--out", str(tmp_path / "own")]) == 0
+    assert "notice: " not in capsys.readouterr().err
+    chosen = f"{small} --n 3 --epsilon 0.4"
+    assert cli.main(["train", "--env", ENV, *chosen.split(), "--out", str(tmp_path / "chosen")]) == 0
+    assert "notice: epsilon 0.4 is not below 1/n = 0.333333" in capsys.readouterr().err

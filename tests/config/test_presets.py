@@ -1,8 +1,10 @@
+import gymnasium
 import pytest
 
 from teen.cli import main as cli
 from teen.config.job import resolve
 from teen.errors import UserError
+from tests.toys import PointMass
 
 
 def resolved(**values):
@@ -47,3 +49,15 @@ def test_envs_lists_tasks_with_sizes_backends_and_the_papers_tables(capsys):
         line.split() for line in capsys.readouterr().out.splitlines()
     ]
     assert cli.main(["envs", "nothing-like-it"]) == 2
+
+
+def test_envs_lists_every_task_that_is_registered_and_says_what_it_cannot_list(capsys, monkeypatch):
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", registry := dict(gymnasium.registry))
+    monkeypatch.setattr(gymnasium, "registry", registry)
+    gymnasium.register("other_package/Reacher-v0", PointMass, max_episode_steps=5)
+    assert cli.main(["envs", "REACHER-v"]) == 0
+    output = capsys.readouterr()
+    lines = {line.split()[0]: line.split()[1:] for line in output.out.splitlines()}
+    assert lines["other_package/Reacher-v0"] == ["1", "1", "gymnasium"]
+    assert lines["Reacher-v2"] == ["11", "2", "envpool"]
+    assert "not listed: tasks of your own, which are named package.module:Id" in output.err

@@ -12,13 +12,12 @@ from teen.cli.main import main
 BASES = ("single", "sweep", "paper")
 STEPS, MORE = 40, 60  # that the runs have, and to which they are resumed
 FEW = 10  # random steps, before the learner begins
-PAPER_STEPS, PAPER_MORE = 20, 40  # the paper's runs end before the learner begins: nothing is compiled for them
+PAPER_STEPS, PAPER_MORE = 60, 80  # the learner begins after 50: a shorter run is refused
 TRAIN = (
     f"train --algo td3 --env Pendulum-v1 --backend gymnasium --width 8 --batch 8 --steps {STEPS} --warmup {FEW} "
     "--buffer 20 --eval-every 20 --eval-episodes 1 --log-every 10 --checkpoint-every 20"
 ).split()
-# A paper that is so small that its runs end before the learner begins: nothing is compiled for them.
-PAPER = ["paper", "ablation-alpha", "--smoke", "--seeds", "1", "--steps", "20"]
+PAPER = ["paper", "ablation-alpha", "--smoke", "--seeds", "1", "--steps", str(PAPER_STEPS)]
 
 
 def make(folder: Path) -> None:

@@ -11,7 +11,7 @@ from teen.paper import estimate, recorded
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
-from teen.training import run as training
+from teen.training.prepared import Prepared
 
 from .synthetic import needs, write
 
@@ -67,7 +67,7 @@ def test_the_users_mistakes_take_a_line(arguments, message, tmp_path, monkeypatc
 @pytest.fixture
 def unmeasured(monkeypatch):
     """Fails the test if anything is measured or trained, or a device is looked for."""
-    for module, name in ((estimate, "measure"), (estimate, "machine"), (training.Prepared, "of"), (jax, "devices")):
+    for module, name in ((estimate, "measure"), (estimate, "machine"), (Prepared, "of"), (jax, "devices")):
         monkeypatch.setattr(module, name, lambda *_, name=name: pytest.fail(f"called {name}"))
 
 

@@ -81,7 +81,7 @@ def test_missing_seeds_show_in_the_table(capsys):
         (["a", "--reference", "sac"], "--reference 'sac' is none of the labels here: teen"),
         (["a", "--csv", "no/such.csv"], r"no/such\.csv cannot be written: No such file"),
         (["a", "b"], "seed 0 of teen on Ant-v5 occurs twice: in a and in b"),
-        (["a", "--step", "1"], "unrecognized arguments"),
+        (["a", "--step", "1"], "there is no --step: did you mean --steps?"),
     ],
     ids=range(9),
 )

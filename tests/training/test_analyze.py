@@ -101,7 +101,7 @@ def test_an_algorithm_without_insight_trains_and_is_not_diagnosed(tmp_path, monk
     plain = types.ModuleType("tests.plain_td3")
     plain.ALGORITHM = algos.find("td3")._replace(insight=None)
     monkeypatch.setitem(sys.modules, "tests.plain_td3", plain)
-    small = {"seeds": 1, "steps": 20, "warmup": 20, "eval_every": 20, "eval_episodes": 1, "width": 8, "show": False}
+    small = {"seeds": 1, "steps": 20, "warmup": 10, "eval_every": 20, "eval_episodes": 1, "width": 8, "show": False}
     for case in ({}, {"normalise_obs": True}):
         out = tmp_path / f"run{len(case)}"
         with pytest.raises(UserError, match="give its Algorithm an `insight`"):

@@ -1,6 +1,7 @@
 """A run that was cut and goes on equals one that was not."""
 
 import filecmp
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import safetensors.numpy
 import teen
 from teen import algos, envs
 from teen.cli import main as cli
+from teen.config.job import Job
 from teen.disk import checkpoint
 from teen.disk.checkpoint import CheckpointWriter
 from teen.engine.loop import Loop, Start
+from teen.errors import UserError
 from teen.settings import stacked
 from teen.snapshot import Snapshot
 from teen.training import run as training
@@ -70,6 +73,33 @@ def test_a_run_that_ended_between_two_evaluations_goes_on_to_the_next(tmp_path):
     assert outcome.step == 200
     steps = {line.split(",")[1] for line in (tmp_path / "run" / "eval.csv").read_text().splitlines()[1:]}
     assert steps == {"50", "100", "105", "150", "200"}
+
+
+def test_a_run_is_not_made_shorter(tmp_path, capsys):
+    """Though its newest checkpoint is of a step before."""
+    run, settings = tmp_path / "run", {**SMALL, "warmup": 50, "checkpoint_every": 100}
+    teen.train("td3", "tests.toys:PointMass-v0", out=run, steps=120, **settings)
+    shutil.rmtree(run / "checkpoint" / "step-000000000120")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert cli.main(["train", "--resume", str(run), "--steps", "110"]) == 2
+    assert capsys.readouterr().err == f"teen: {run} is a run of 120 steps: --steps can be raised, not lowered\n"
+    with pytest.raises(UserError, match="is a run of 120 steps"):
+        training.resume(run, steps=119)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert training.resume(run, steps=120, show=False).step == 120
+
+
+def test_an_older_run_that_ended_before_it_learnt_is_read_and_goes_on_only_until_it_learns(tmp_path, monkeypatch):
+    run, settings = tmp_path / "run", {**SMALL, "warmup": 60, "checkpoint_every": 20, "eval_every": 20}
+    with monkeypatch.context() as older:
+        older.setattr(Job, "check_learns", lambda job: None)
+        teen.train("td3", "tests.toys:PointMass-v0", out=run, steps=40, **settings)
+    assert teen.load(run).step == 40
+    for steps in ({}, {"steps": 60}):
+        with pytest.raises(UserError, match=f"--warmup 60 is not below --steps {steps.get('steps', 40)}: "):
+            training.resume(run, show=False, **steps)
+    assert training.resume(run, show=False, steps=80).step == 80
 
 
 FLAGS = (

@@ -56,7 +56,8 @@ class Config:
             raise UserError(f"--epsilon must be below 0.5, not {self.epsilon:g}: nothing is left inside")
 
     def notices(self) -> list[str]:
-        if self.n > 1 and self.epsilon >= 1 / self.n:
+        own = (self.n, self.epsilon) == (Config.n, Config.epsilon)  # the paper's, 1/n itself: not the user's choice
+        if self.n > 1 and self.epsilon >= 1 / self.n and not own:
             return [
                 f"epsilon {self.epsilon:g} is not below 1/n = {1 / self.n:g}: a member that is recognised "
                 f"no better than by chance gets no push; --epsilon {0.5 / self.n:g} gives it one"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import algos
-from ..config import modules, presets, toml
+from ..config import aliases, modules, presets, toml
 from ..config.facts import CHANGEABLE
 from ..config.job import resolve
 from ..config.run import RunSettings
@@ -61,7 +61,12 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]
     modules.admit({name: value for name, value in values.items() if name not in named}, given.config, given.trust)
     algo = str(given.algo or values.get("algo", RunSettings.algo))
 
-    parser = Parser(prog="teen train", description="Train all seeds in one program.")
+    base = given.base or values.get("base")
+    parser = Parser(
+        prog="teen train",
+        description="Train all seeds in one program.",
+        unknown=lambda name, known: aliases.unknown(name, algo, base, known, on_command_line=True),
+    )
     group = parser.add_argument_group("files")
     group.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
     group.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
@@ -78,7 +83,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]
         f"algorithm {algo}",
         "FLOAT[,FLOAT...] may be a list: each value is a variant of the same program, with its own folder",
     )
-    for leaf in leaves(algos.default_config(algo, given.base or values.get("base"))):
+    for leaf in leaves(algos.default_config(algo, base)):
         add_setting(algorithm, leaf)
     flags = vars(parser.parse_args(arguments))
     out, members = flags.pop("out"), flags.pop("members")

@@ -1,16 +1,15 @@
 """From flags and files to a job: what to train, resolved and checked."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .. import algos
-from ..envs import arguments
+from .. import algos, envs
+from ..envs import arguments, versions
 from ..errors import UserError
 from ..settings import flat, leaves, replace, shown, stacked, variants
 from ..spec import AnyAlgorithm
-from . import presets
+from . import aliases, presets
 from .run import RunSettings
 
 MOST_SEEDS = 10_000  # a larger number is a typing error, or a damaged file
@@ -46,6 +45,26 @@ class Job(NamedTuple):
     @property
     def algorithm(self) -> AnyAlgorithm:
         return algos.find(self.settings.algo, self.settings.normalise_obs)
+
+    def settled(self) -> tuple["Job", list[str]]:
+        """Return the job with the task's version and the backend that are taken here, and what to tell the user."""
+        asked, wanted = self.settings.env, self.settings.backend
+        env = versions.newest(asked, wanted)
+        backend, slower = envs.choose_backend(env, wanted)
+        taken = f"--env {asked} is taken as {env}, its newest version here" if env != asked else ""
+        told = [line for variant in self.variants for line in getattr(variant.config, "notices", list)()]
+        job = self._replace(settings=replace(self.settings, {"env": env, "backend": backend}))
+        return job, [*filter(None, (taken, slower)), *told]
+
+    def check_learns(self) -> None:
+        """Raise a UserError where training would end before the first gradient step. Not part of `resolve`, by which
+        runs that did so are read too."""
+        steps, warmup = self.settings.plan.steps, self.settings.plan.warmup
+        if warmup >= steps:
+            raise UserError(
+                f"--warmup {warmup} is not below --steps {steps}: all steps would be random, and nothing would be "
+                f"learnt; lower --warmup, for example to {steps // 10}, or raise --steps"
+            )
 
     def lane_configs(self) -> Any:
         """Return the configs of all lanes as one, leaves (lane,)."""
@@ -85,15 +104,13 @@ def resolve(values: Mapping[str, Any]) -> Job:
     for name in ("algo", "base", "env", "preset"):  # on which it depends what else there is
         if not isinstance(values.get(name, ""), str):
             raise UserError(f"--{name} must be text, not {shown(values[name])}")
-    values = presets.applied(_with_arguments(dict(values)))
+    values = _with_arguments(presets.applied(dict(values)))
     algo = values.get("algo", RunSettings.algo)
     config = algos.default_config(algo, values.get("base"))
     names = [leaf.name for part in (RunSettings(), config) for leaf in leaves(part)]
     for name in values:
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise UserError(f"unknown setting {shown(name)} for algorithm {algo!r}{hint}")
+            raise UserError(aliases.unknown(name, algo, values.get("base"), names))
     if "seeds" in values:
         values["seeds"] = parse_seeds(values["seeds"])
     settings = replace(RunSettings(), values)

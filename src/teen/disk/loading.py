@@ -15,6 +15,7 @@ from .. import envs
 from ..config.job import resolve
 from ..config.modules import Trust
 from ..engine import best as bests
+from ..engine import device
 from ..errors import UserError, notice
 from ..settings import flat, replace, stacked
 from ..snapshot import filled, fitting
@@ -32,6 +33,7 @@ def load(path: str | Path, trust: Trust = (), *, env: Any = None, best: bool = F
     execute it. `env` is the environment to act in: it must be given if it was given as a Python object. `best` asks for
     each seed's weights at its best evaluation instead of the last ones.
     """
+    device.check()
     folder, task = Path(path), None if env is None else envs.name_of(env)
     try:
         named = agreement.read_config(folder).get("env")

@@ -1,6 +1,6 @@
 """List the tasks that can be trained on with what is installed."""
 
-import re
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import gymnasium
@@ -29,19 +29,18 @@ def missing() -> list[str]:
         register_suite(names.SUITE)
     except UserError:
         lines.append("dm_control is not installed: pip install 'teen-rl[dmc]'")
+    if find_spec("Box2D") is None:
+        lines.append(
+            "Box2D is not installed: pip install swig 'gymnasium[box2d]' (LunarLanderContinuous, BipedalWalker)"
+        )
     return lines
 
 
 def candidates() -> list[str]:
-    """Return the names of Gymnasium's tasks, EnvPool's MuJoCo tasks, and the suite's."""
-    current = [spec.id for spec in gymnasium.registry.values() if _ships_with_gymnasium(str(spec.entry_point))]
-    older = [re.sub("-v4$", "-v3", name) for name in current if name.endswith("-v4")]
+    """Return the names of all tasks that are registered with Gymnasium, EnvPool's MuJoCo tasks, and the suite's."""
+    registered = [name for name in gymnasium.registry if not names.is_suite(name)]  # Shimmy calls them otherwise
     suite = [names.SUITE + task for task in names.suite_observations()]
-    return sorted({*current, *older}) + suite
-
-
-def _ships_with_gymnasium(entry_point: str) -> bool:
-    return entry_point.startswith("gymnasium.envs.") and "tabular" not in entry_point and "phys2d" not in entry_point
+    return sorted({*registered, *pool.tasks()}) + suite
 
 
 def tasks(containing: str = "") -> list[Task]:

@@ -153,7 +153,9 @@ def make_one(name: str) -> gymnasium.Env[Any, Any]:
     except NOT_ITS_FAULT:
         raise
     except (gymnasium.error.Error, ImportError) as error:
-        raise UserError(f"environment {name!r} cannot be made: {one_line(error)}{_advice(name)}") from None
+        raise UserError(
+            f"environment {name!r} cannot be made: {one_line(error).rstrip('.')}{_advice(name, error)}"
+        ) from None
     except BaseException as error:  # raised by the environment
         raise UserError(f"environment {name!r} cannot be made: {described(error)}") from error
 
@@ -174,14 +176,14 @@ def quiet_mujoco() -> Iterator[None]:
         mujoco.set_mju_user_warning(None)
 
 
-def _advice(name: str) -> str:
+def _advice(name: str, error: Exception) -> str:
     if re.search(r"-v[23]$", name) and names.paper_use(name):
         newer = re.sub(r"-v\d+$", "-v4", name)
         return f"; v3 needs EnvPool (pip install 'teen-rl[fast]'), or take {newer}, the same task on today's simulator"
     if names.is_suite(name):
         close = [task for task in names.suite_observations() if task.split("-")[0] in name]
         return f"; the suite has {', '.join(close)}" if close else "; teen envs lists the suite's tasks"
-    return ""
+    return "; teen envs lists what there is" if isinstance(error, gymnasium.error.UnregisteredEnv) else ""
 
 
 def register_suite(name: str) -> None:

@@ -43,16 +43,24 @@ def unavailable() -> str:
     return ""
 
 
-def offers(name: str) -> bool:
-    """Return whether EnvPool has this MuJoCo task. Other families are left out: theirs differ from Gymnasium's."""
-    if ":" in name or unavailable():
-        return False
-    import envpool
+def tasks() -> list[str]:
+    """Return EnvPool's MuJoCo tasks of Gymnasium. Other families are left out: theirs differ from Gymnasium's."""
+    if unavailable():
+        return []
     from envpool.mujoco.gym.registration import gym_mujoco_envs
 
-    if names.is_suite(name):
-        return bool(names.observation_keys(name)) and names.envpool_id(name) in envpool.list_all_envs()
-    return any(name == f"{task}-{v}" for task, versions, _ in gym_mujoco_envs for v in versions)
+    return [f"{task}-{version}" for task, versions, _ in gym_mujoco_envs for version in versions]
+
+
+def offers(name: str) -> bool:
+    """Return whether EnvPool has this task, of Gymnasium's MuJoCo or of the suite."""
+    if ":" in name or unavailable():
+        return False
+    if not names.is_suite(name):
+        return name in tasks()
+    import envpool
+
+    return bool(names.observation_keys(name)) and names.envpool_id(name) in envpool.list_all_envs()
 
 
 class EnvPoolEnvs(FlatEnvs):

@@ -13,10 +13,11 @@ import jax
 from ..config import job as config
 from ..config.facts import SAME_SPEED
 from ..disk.files import write_atomically
+from ..engine import device
 from ..engine.log import Log
 from ..errors import EnvironmentFault, UserError
 from ..settings import number_text
-from ..training import run as training
+from ..training.prepared import Prepared
 from ..training.stopping import stop_requests
 from .runs import PlannedRun
 
@@ -29,6 +30,7 @@ Speeds = dict[str, float]  # by kind of program: seconds that a step of all lane
 
 def machine() -> str:
     """Return the processor, the device and the version of JAX, on which speeds depend."""
+    device.check()
     cpu = platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo") as file:
@@ -89,7 +91,7 @@ def measure(planned: PlannedRun) -> float:
     short = {"steps": MOST_STEPS, "warmup": WARMUP, "buffer": 10_000, "sync": CHUNK, "eval_episodes": 1}
     apart = {"eval_every": never, "members_every": never, "log_every": never, "checkpoint_every": 0}
     job = config.resolve({**planned.settings(), **short, **apart})
-    prepared = training.Prepared.of(job)
+    prepared = Prepared.of(job)
     watch = Stopwatch()
     try:
         with stop_requests() as stop:

@@ -26,7 +26,11 @@ def train_and_render(names: Sequence[str], scale: Scale, out: Path, command: str
         name: [EXPERIMENTS[name].check, partial(_check_suite, needs[name], out)] for name in names
     }
     _check_installed(checks, "nothing was trained")
-    stopped_by, failures = runs.train([need for some in needs.values() for need in some], out, command)
+    wanted = [need for some in needs.values() for need in some]
+    for planned in runs.planned_runs(wanted, out):
+        if planned.state != "done":
+            planned.job().check_learns()
+    stopped_by, failures = runs.train(wanted, out, command)
     if stopped_by is not None:
         return stopped_by
     render(names, scale, out)

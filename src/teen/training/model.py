@@ -22,7 +22,8 @@ from ..envs import given
 from ..errors import UserError
 from ..settings import stacked
 from .callbacks import Callbacks
-from .run import Outcome, resume, train_job
+from .outcome import Outcome
+from .run import resume, train_job
 
 
 class Model:
@@ -68,7 +69,8 @@ class Model:
             job = resolve({**self.settings, "steps": steps})
             self.outcome = train_job(job, self.out, self.show, callback)
         else:
-            self.outcome = resume(self.folder, self.show, callback=callback, steps=self.outcome.step + steps)
+            until = self.outcome.step + steps  # less than planned, if a callback or a signal ended the last time
+            self.outcome = resume(self.folder, self.show, callback=callback, shorter=True, steps=until)
         self.agents = self.outcome.agents
         return self
 
