@@ -39,14 +39,14 @@ def clock(gradient_step: int, env_step: int = 0, episodes: int = 0, closing: boo
     return Clock(jnp.array(gradient_step), jnp.array(env_step), jnp.array(episodes), jnp.array(closing))
 
 
-def random_batch(rows: int, members: int, seed: int = 0) -> Batch:
+def random_batch(rows: int, members: int, seed: int = 0, gamma: float = 0.9) -> Batch:
     """A batch with some terminations, some warm-up rows, and every age from 0 up."""
     rng = np.random.default_rng(seed)
     return Batch(
         obs=jnp.array(rng.normal(size=(rows, SPEC.obs))),
         action=jnp.array(rng.uniform(-1, 1, (rows, SPEC.action))),
         reward=jnp.array(rng.normal(size=rows)),
-        terminated=jnp.array(rng.random(rows) < 0.3, float),
+        discount=gamma * jnp.array(rng.random(rows) >= 0.3, float),
         next_obs=jnp.array(rng.normal(size=(rows, SPEC.obs))),
         extras={"z": jnp.array(rng.integers(-1, members, (rows, 1)), float)},
         age=jnp.arange(rows),
@@ -57,7 +57,7 @@ def for_actors(batch: Batch) -> Batch:
     """A batch of which an update moves actors and targets alone: y is 0, which critics of zeros predict, and no row
     trains a discriminator."""
     nobodys = {"z": -jnp.ones_like(batch.extras["z"])}
-    return batch._replace(reward=jnp.zeros_like(batch.reward), terminated=jnp.ones_like(batch.reward), extras=nobodys)
+    return batch._replace(reward=jnp.zeros_like(batch.reward), discount=jnp.zeros_like(batch.reward), extras=nobodys)
 
 
 def double(tree: Any) -> Any:

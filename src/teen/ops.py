@@ -34,9 +34,9 @@ def smoothed(action: Array, noise: Array, scale: Scalar, clip: Scalar) -> Array:
     return jnp.clip(action + jnp.clip(scale * noise, -clip, clip), -1, 1)
 
 
-def bellman(reward: Array, terminated: Array, next_q: Array, gamma: Scalar) -> Array:
-    """y = r + γ (1 − terminated) Q(s', a'); a time limit is not a termination."""
-    return reward + gamma * (1 - terminated) * next_q
+def bellman(reward: Array, discount: Array, next_q: Array) -> Array:
+    """y = r + d Q(s', a'), with d = γ (1 − terminated). Of m steps r is the discounted sum, and d has γ^m."""
+    return reward + discount * next_q
 
 
 def clipped_log(log_probability: Array, epsilon: Scalar) -> Array:

@@ -42,13 +42,14 @@ class Step(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Transitions sampled from one lane's replay."""
+    """Transitions sampled from one lane's replay. Each spans m steps: `--n-step`, or fewer where its episode or what is
+    stored ends before. γ is the config's `gamma`, or 1 where it has none. Extras and age are those of the first."""
 
     obs: Array  # (batch, obs)
     action: Array  # (batch, action)
-    reward: Array  # (batch,)
-    terminated: Array  # (batch,) 0 or 1; a time limit is 0
-    next_obs: Array  # (batch, obs)
+    reward: Array  # (batch,) Σ_{k<m} γ^k r_{t+k}
+    discount: Array  # (batch,) γ^m (1 − terminated), of the value that follows; a time limit does not terminate
+    next_obs: Array  # (batch, obs): m steps later
     extras: Extras  # (batch, width) each
     age: Array  # (batch,) environment steps since the transition was stored
 
@@ -98,7 +99,7 @@ class Algorithm(NamedTuple, Generic[C, S, N, W]):
     metrics: Callable[[C, S, Batch], Metrics] = lambda cfg, state, batch: {}  # for train.csv, beside the losses
     # The memo with which an episode begins, such as the acting member; and the part of the weights that acting needs,
     # chosen by that memo. What `act` changes in the memo is for `act` alone.
-    begin: Callable[[C, Array], PyTree] = lambda cfg, key: ()
+    begin: Callable[[C, Array, Spec], PyTree] = lambda cfg, key, spec: ()  # cfg, key, spec
     actor: Callable[[C, W, PyTree], PyTree] = lambda cfg, weights, memo: weights
     unguided: Callable[[C, Array], Extras] = lambda cfg, key: {}  # the extras of a random warm-up action
     extras: Callable[[C], tuple[tuple[str, int], ...]] = lambda cfg: ()  # (name, width) of each

@@ -44,6 +44,8 @@ def test_lanes_are_reproducible_and_independent(name, base):
         np.testing.assert_allclose(a[0], b[5], rtol=2e-3, atol=2e-4)
     np.testing.assert_allclose(alone.buffer[0], ten.buffer[5], rtol=1e-3, atol=1e-3)
     for name, width in layout.extras:
-        rows = layout.unpack(ten.buffer[5], jnp.zeros(60)).extras[name]
+        rows = layout.unpack(replay.Rows(ten.buffer[5], jnp.zeros(60)), 0.99).extras[name]
         assert rows.shape == (60, width)
-        np.testing.assert_array_equal(rows, layout.unpack(alone.buffer[0], jnp.zeros(60)).extras[name])
+        np.testing.assert_array_equal(
+            rows, layout.unpack(replay.Rows(alone.buffer[0], jnp.zeros(60)), 0.99).extras[name]
+        )

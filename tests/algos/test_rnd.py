@@ -46,7 +46,7 @@ def test_known_states_lose_their_novelty_and_new_ones_keep_it():
 def test_the_bonus_is_the_error_over_its_running_std_times_beta():
     """Seen through the base's target: with γ = 0 the target is the reward itself."""
     cfg = small("td3", gamma=0.0, beta=0.5)
-    state, batch = start(ALGO, cfg), random_batch(32, 1)
+    state, batch = start(ALGO, cfg), random_batch(32, 1, gamma=0.0)
     noise = ALGO.draw(cfg, jax.random.key(0), 32, SPEC)
     obs = np.array(batch.next_obs)
     seen = np.clip((obs - obs.mean(0)) / obs.std(0), -5, 5)

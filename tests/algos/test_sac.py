@@ -95,7 +95,7 @@ def test_soft_target_by_hand():
     # an actor of zeros has mean 0 and log-std 0: with zero noise log π = −(log 2π)/2 a dimension, and log(1−tanh²0) = 0
     actor = jax.tree.map(jnp.zeros_like, state.actor)
     state = state._replace(target_critics=constant, actor=actor)
-    batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), discount=jnp.array([0.9, 0.0]))
     noise = sac.Noise(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
     _, losses = compiled(sac.ALGORITHM)(cfg, state, batch, clock(1), noise)
     log_prob = -np.log(2 * np.pi)
@@ -168,7 +168,7 @@ def test_teen_on_sac_makes_the_soft_pooled_target():
         actor=jax.tree.map(jnp.zeros_like, state.members.actor),
         log_temperature=jnp.log(jnp.array([0.1, 0.2, 0.6])),
     )
-    batch = random_batch(2, 3)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    batch = random_batch(2, 3)._replace(reward=jnp.array([1.0, 2.0]), discount=jnp.array([0.9, 0.0]))
     zero = sac.Noise(jnp.zeros((3, 2, 2)), jnp.zeros((3, 2, 2)))
     noise = teen.Noise(zero, jnp.array([2, 1]))
     _, losses = compiled(teen.ALGORITHM)(cfg, state._replace(members=members), batch, clock(1), noise)
@@ -209,7 +209,7 @@ def test_redq_target_by_hand():
     constant = (*flat[:-1], flat[-1]._replace(bias=jnp.array([[3.0], [5.0], [7.0]])))
     actor = jax.tree.map(jnp.zeros_like, state.actor)
     state = state._replace(target_critics=constant, actor=actor)
-    batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    batch = random_batch(2, 1)._replace(reward=jnp.array([1.0, 2.0]), discount=jnp.array([0.9, 0.0]))
     zero = sac.Noise(jnp.zeros((2, 2)), jnp.zeros((2, 2)))
     for chosen, least in (([2, 1], 5.0), ([0, 2], 3.0)):
         noise = redq.Noise(zero, jnp.array(chosen))

@@ -109,7 +109,7 @@ def test_target_by_hand():
         target_critics=(*flat[:-1], flat[-1]._replace(bias=bias)),
         actor=jax.tree.map(jnp.zeros_like, state.members.actor),
     )
-    batch = masked_batch(2)._replace(reward=jnp.ones(ROWS), terminated=jnp.zeros(ROWS))
+    batch = masked_batch(2)._replace(reward=jnp.ones(ROWS), discount=jnp.full(ROWS, 0.9))
     zero = sac.Noise(jnp.zeros((2, ROWS, 2)), jnp.zeros((2, ROWS, 2)))
     _, losses = compiled(ALGO)(cfg, state._replace(members=members), batch, clock(1), zero)
     assert losses["target"] == pytest.approx(1 + 0.9 * (5 + 0.3 * np.log(2 * np.pi)), rel=1e-5)

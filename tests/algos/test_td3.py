@@ -39,7 +39,7 @@ def test_target_by_hand():
     last = flat[-1]._replace(bias=jnp.array([[3.0], [5.0]]))
     state = state._replace(target_critics=(*flat[:-1], last))
     batch = random_batch(4, 1)._replace(
-        reward=jnp.array([1.0, 2.0, 3.0, 4.0]), terminated=jnp.array([0.0, 1.0, 0.0, 1.0])
+        reward=jnp.array([1.0, 2.0, 3.0, 4.0]), discount=jnp.array([0.9, 0.0, 0.9, 0.0])
     )
     _, losses = compiled(ALGO)(CFG, state, batch, clock(1), jnp.zeros((4, SPEC.action)))
     assert losses["target"] == pytest.approx(((1 + 2.7) + 2 + (3 + 2.7) + 4) / 4)

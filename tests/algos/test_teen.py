@@ -94,7 +94,7 @@ def test_target_by_hand():
     flat = zeros(state.members.target_critics)
     last = flat[-1]._replace(bias=jnp.array([3.0, 5.0, 7.0, 9.0]).reshape(N, 1, 1))
     state = state._replace(members=state.members._replace(target_critics=(*flat[:-1], last)))
-    batch = random_batch(2, N)._replace(reward=jnp.array([1.0, 2.0]), terminated=jnp.array([0.0, 1.0]))
+    batch = random_batch(2, N)._replace(reward=jnp.array([1.0, 2.0]), discount=jnp.array([0.9, 0.0]))
     for subset, least in (([3, 1], 5.0), ([2, 3], 7.0)):
         noise = noise_of(cfg, 0, 2)._replace(critics=jnp.array(subset))
         _, losses = compiled(ALGO)(cfg, state, batch, clock(1), noise)

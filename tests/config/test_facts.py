@@ -24,7 +24,7 @@ def test_what_changes_results_but_not_speed():
 
 
 def test_what_older_runs_had():
-    assert facts.values_before() == {"target_entropy": -1.0}
+    assert facts.values_before() == {"n_step": 1, "target_entropy": -1.0}
 
 
 def test_they_are_known_without_jax():

@@ -55,7 +55,7 @@ def told_apart():
         return jnp.full(noise.shape, actor[0] / 10), {"z": memo[None].astype(jnp.float32)}, memo
 
     return td3._replace(
-        begin=lambda cfg, key: jax.random.randint(key, (), 0, 8),
+        begin=lambda cfg, key, spec: jax.random.randint(key, (), 0, 8),
         actor=lambda cfg, weights, memo: memo[None].astype(jnp.float32),
         act=act,
         unguided=lambda cfg, key: {"z": -jnp.ones(1)},
@@ -127,7 +127,7 @@ def with_memory():
         return action, {"count": memo["count"]}, {"count": memo["count"] + 1}
 
     return td3._replace(
-        begin=lambda cfg, key: {"count": jnp.zeros(1)},
+        begin=lambda cfg, key, spec: {"count": jnp.zeros(1)},
         actor=lambda cfg, weights, memo: td3.actor(cfg, weights, ()),
         act=act,
         unguided=lambda cfg, key: {"count": -jnp.ones(1)},

@@ -68,7 +68,7 @@ def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, sh
     train, step, fault = Loop(teen.ALGORITHM, plan, seeds, lanes, training, evaluation, listener, should_stop).run()
     assert fault is None
     layout = replay.Layout(evaluation.spec, teen.ALGORITHM.extras(cfg))
-    rows = [layout.unpack(lane[:step], jnp.arange(step)) for lane in train.buffer]
+    rows = [layout.unpack(replay.Rows(lane[:step], jnp.arange(step)), 0.99) for lane in train.buffer]
     return train, rows, listener
 
 
@@ -89,7 +89,7 @@ def test_stored_rows_are_the_true_transitions(counter):
         np.testing.assert_array_equal(lane.obs[:, 1], np.array(expected[:60]) - 1)
         # a time limit is stored as going on, a termination as the end
         ends = ([0, 0, 1, 0, 0, 0, 0, 0] * 8)[:60]
-        np.testing.assert_array_equal(lane.terminated, ends)
+        np.testing.assert_array_equal(lane.discount == 0, ends)
 
 
 def test_a_time_limit_bootstraps_and_a_termination_does_not(counter):

@@ -19,7 +19,7 @@ def acting(algo, cfg, lanes):
     """Config, acting weights, memo, observations and noise of some lanes."""
 
     def begin(cfg, key):
-        memo = algo.begin(cfg, key)
+        memo = algo.begin(cfg, key, SPEC)
         weights = algo.weights(cfg, algo.init(cfg, key, SPEC))
         return algo.actor(cfg, weights, memo), memo, algo.draw_act(cfg, key, SPEC)
 

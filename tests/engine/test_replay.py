@@ -22,9 +22,10 @@ def test_a_row_comes_back_as_it_went_in():
     row = np.empty((1, LAYOUT.width), np.float32)
     LAYOUT.pack(row, **parts)
     assert row.tolist() == [[1, 2, 3, 4, 0, 1, 5, 6, 7, 8, 9, 10]]
-    batch = LAYOUT.unpack(jnp.array(row), jnp.array([0]))
-    for name in ("obs", "action", "reward", "terminated", "next_obs"):
+    batch = LAYOUT.unpack(replay.Rows(jnp.array(row), jnp.array([0])), 0.5)
+    for name in ("obs", "action", "reward", "next_obs"):
         np.testing.assert_array_equal(getattr(batch, name), parts[name])
+    assert batch.discount.tolist() == [0.5]
     np.testing.assert_array_equal(batch.extras["mask"], parts["extras"]["mask"])
 
 
@@ -46,8 +47,8 @@ def test_samples_are_uniform_over_what_is_stored_and_know_their_age():
     for capacity, stored in ((8, 5), (4, 6)):
         lane = filled(capacity, stored)[0]
         bits = jax.random.bits(jax.random.key(0), (4000,))
-        batch = replay.sample(LAYOUT, lane, jnp.array(stored), bits)
-        steps = np.array(batch.reward)
+        batch = replay.sample(LAYOUT, 1, lane, jnp.array(stored), bits)
+        steps = np.array(batch.rows[:, LAYOUT.reward])
         kept = list(range(max(0, stored - capacity), stored))
         counts = [(steps == t).sum() for t in kept]
         assert sum(counts) == 4000
@@ -55,20 +56,21 @@ def test_samples_are_uniform_over_what_is_stored_and_know_their_age():
         np.testing.assert_array_equal(batch.age, stored - 1 - steps)
 
 
+@pytest.mark.parametrize("n_step", [1, 3, 5])
 @pytest.mark.parametrize("stored", [1, 3, 5, 13])
-def test_host_memory_gives_the_same_batch_for_the_same_bits(stored):
+def test_host_memory_gives_the_same_batch_for_the_same_bits(stored, n_step):
     """Before and after the buffer of 5 rows has gone round."""
     lanes, width = 2, LAYOUT.width
     rng = np.random.default_rng(stored)
-    host, device = replay.HostReplay(lanes, 5, width), jnp.zeros((lanes, 5, width))
+    host, device = replay.HostReplay(lanes, 5, LAYOUT, n_step), jnp.zeros((lanes, 5, width))
     for step in range(stored):
         row = rng.normal(size=(lanes, width)).astype(np.float32)
+        row[:, LAYOUT.ended] = rng.random(lanes) < 0.4
         host.insert(row)
         device = replay.insert(device, jnp.array(row), jnp.array(step))
     np.testing.assert_array_equal(host.buffer, device)
     bits = rng.integers(0, 2**32, (lanes, 64), dtype=np.uint32)
     sampled = host.sample(bits)
     for lane in range(lanes):
-        expected = replay.sample(LAYOUT, device[lane], jnp.array(stored), jnp.array(bits[lane]))
-        batch = LAYOUT.unpack(sampled.rows[lane], sampled.age[lane])
-        jax.tree.map(np.testing.assert_array_equal, batch, expected)
+        expected = replay.sample(LAYOUT, n_step, device[lane], jnp.array(stored), jnp.array(bits[lane]))
+        jax.tree.map(np.testing.assert_array_equal, jax.tree.map(lambda leaf: leaf[lane], sampled), expected)  # noqa: B023

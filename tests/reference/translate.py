@@ -41,8 +41,8 @@ def teen_state(state: Any, members: int, critics: int) -> dict[str, Any]:
 
 
 def batch(b: Any) -> dict[str, np.ndarray]:
-    fields = ("obs", "action", "reward", "next_obs", "terminated")
-    words = {name: np.array(getattr(b, name)) for name in fields}
+    fields = ("obs", "action", "reward", "next_obs")
+    words = {name: np.array(getattr(b, name)) for name in fields} | {"terminated": np.array(b.discount) == 0}
     if "z" in b.extras:
         words["z"] = np.array(b.extras["z"])[:, 0].astype(int)
     return words

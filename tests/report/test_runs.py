@@ -411,6 +411,8 @@ def test_a_setting_that_older_runs_do_not_name_has_its_old_value():
     old, same, other = named(algo="sac"), *(named(algo="sac", target_entropy=entropy) for entropy in (-1.0, -0.5))
     assert naming.labels([old, same]) == ["sac", "sac"]
     assert naming.labels([old, other]) == ["sac", "sac target_entropy=-0.5"]
+    assert naming.labels([old, named(algo="sac", n_step=1)]) == ["sac", "sac"]
+    assert naming.labels([old, named(algo="sac", n_step=3)]) == ["sac", "sac n_step=3"]
 
 
 def test_labels_are_silent_on_what_does_not_change_learning():

@@ -150,7 +150,7 @@ def ensemble(
         policy=lambda cfg, weights, memo, obs: stack(cfg).policies(_members(weights), obs).mean(0),
         value=lambda cfg, weights, obs, action: stack(cfg).values(_members(weights), obs, action).mean(0),
         metrics=metrics,
-        begin=lambda cfg, key: random.randint(key, (), 0, stack(cfg).size),
+        begin=lambda cfg, key, spec: random.randint(key, (), 0, stack(cfg).size),
         actor=actor,
         size=lambda cfg: stack(cfg).size,
         members=lambda cfg, weights, obs: stack(cfg).each_policy(_members(weights), obs),

@@ -42,7 +42,7 @@ def target(cfg: Config, state: State, batch: Batch, noise: Noise) -> Array:
     next_action, bonus = sac.next_action(cfg, state, batch.next_obs, noise.learner)
     drawn = state._replace(target_critics=jax.tree.map(lambda leaf: leaf[noise.critics], state.target_critics))
     next_q = target_q(cfg, drawn, batch.next_obs, next_action) + bonus
-    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.gamma)
+    return ops.bellman(batch.reward, batch.discount, next_q)
 
 
 def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Metrics]:

@@ -80,7 +80,7 @@ def target(cfg: Config, state: State, batch: Batch, noise: Noise) -> Array:
     """Return y = r + γ (1 − terminated) (min_i Q'_i(s', a') − τ log π(a' | s'))  (Eqs. 2 and 3)."""
     next_act, bonus = next_action(cfg, state, batch.next_obs, noise)
     next_q = target_q(cfg, state, batch.next_obs, next_act) + bonus
-    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.gamma)
+    return ops.bellman(batch.reward, batch.discount, next_q)
 
 
 def update(cfg: Config, state: State, batch: Batch, clock: Clock, noise: Noise) -> tuple[State, Metrics]:

@@ -71,7 +71,7 @@ def target(cfg: Config, state: State, batch: Batch, noise: PyTree) -> tuple[Arra
     next_q = stack(cfg).target_q(state.members, batch.next_obs, next_action)  # (critics' member, action's, batch)
     weight = backup_weight(next_q.std(0), cfg.confidence)  # (member, batch)
     own_q = jnp.diagonal(next_q).T + bonus  # (member, batch)
-    y = vmap(ops.bellman, (None, None, 0, None))(batch.reward, batch.terminated, own_q, cfg.member.gamma)
+    y = vmap(ops.bellman, (None, None, 0))(batch.reward, batch.discount, own_q)
     return y, weight
 
 
@@ -134,7 +134,7 @@ def member_noise(noise: ActNoise, member: Array) -> PyTree:
 
 
 ALGORITHM = ensemble(Config, stack, init, draw, update, weights, member_noise)._replace(
-    begin=lambda cfg, key: (),
+    begin=lambda cfg, key, spec: (),
     actor=lambda cfg, weights, memo: weights,  # choosing among proposals needs the critics too
     draw_act=draw_act,
     act=act,

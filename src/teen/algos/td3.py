@@ -75,7 +75,7 @@ def target(cfg: Config, state: State, batch: Batch, noise: Array) -> Array:
     """Return y = r + γ (1 − terminated) min_i Q'_i(s', a'), with a smoothed next action a'  (§5)."""
     next_act, _ = next_action(cfg, state, batch.next_obs, noise)
     next_q = target_q(cfg, state, batch.next_obs, next_act)
-    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.gamma)
+    return ops.bellman(batch.reward, batch.discount, next_q)
 
 
 def update(

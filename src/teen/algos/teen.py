@@ -117,7 +117,7 @@ def target(cfg: Config, state: State, batch: Batch, noise: Noise) -> Array:
     judges = jax.tree.map(lambda leaf: leaf[noise.critics], state.members)
     next_q = stack(cfg).target_q(judges, batch.next_obs, next_action)  # (judge, member, batch)
     next_q = (next_q + bonus[None]).mean(1).min(0)  # Eq. 16: (batch,)
-    return ops.bellman(batch.reward, batch.terminated, next_q, cfg.member.gamma)
+    return ops.bellman(batch.reward, batch.discount, next_q)
 
 
 def fit_discriminator(cfg: Config, state: State, batch: Batch) -> tuple[State, Metrics]:

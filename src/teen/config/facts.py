@@ -18,6 +18,6 @@ def values_before() -> dict[str, Any]:
     """Return the settings that older runs do not name, with the values that these runs had."""
     from .. import algos  # brings JAX: only where such runs are read
 
-    configs = [algos.default_config(name) for name in algos.NAMES]
-    facts = {leaf.name: leaf.facts.before for config in configs for leaf in leaves(config)}
+    known = [*_LEAVES, *(leaf for name in algos.NAMES for leaf in leaves(algos.default_config(name)))]
+    facts = {leaf.name: leaf.facts.before for leaf in known}
     return {name: value for name, value in facts.items() if value is not None}

@@ -116,6 +116,11 @@ def resolve(values: Mapping[str, Any]) -> Job:
     settings = replace(RunSettings(), values)
     if not settings.env:
         raise UserError("--env is missing: for example --env Pendulum-v1")
+    if settings.plan.n_step > 1 and "gamma" not in names:
+        raise UserError(
+            f"--n-step {settings.plan.n_step} needs a discount, and algorithm {algo!r} has no setting 'gamma': take "
+            "--n-step 1, or give its Config a per-lane number of that name (docs/extending.md)"
+        )
     job = Job(settings, [Variant(*named) for named in variants(config, values)])
     if (lanes := len(job.variants) * len(settings.seeds)) > MOST_LANES:
         raise UserError(f"--seeds and lists make {lanes:,} lanes: a program has at most {MOST_LANES:,}")

@@ -119,7 +119,7 @@ class Agent:
         config, weights = jax.tree.map(lambda leaf: leaf[0], (self.configs, self.weights))
         try:
             rows = np.zeros((1, spec.obs), np.float32)
-            memo = self.algo.begin(config, random.key(0))
+            memo = self.algo.begin(config, random.key(0), spec)
             policy = vmap(self.algo.policy, (None, None, None, 0))
             fits = jax.eval_shape(policy, config, weights, memo, rows).shape == (1, spec.action)
         except (TypeError, ValueError):  # products of matrices that do not match
@@ -154,10 +154,12 @@ class Player:
 
         # Compiled with the weights inside: to pass them at every call takes longer than the arithmetic.
         def best(rows: Array) -> Array:
-            return vmap(algo.policy, (None, None, None, 0))(config, weights, algo.begin(config, random.key(0)), rows)
+            return vmap(algo.policy, (None, None, None, 0))(
+                config, weights, algo.begin(config, random.key(0), spec), rows
+            )
 
         def begin(key: Array, count: int) -> PyTree:
-            return vmap(algo.begin, (None, 0))(config, random.split(key, count))
+            return vmap(algo.begin, (None, 0, None))(config, random.split(key, count), spec)
 
         def explore(memos: PyTree, rows: Array, key: Array) -> tuple[Array, PyTree]:
             def act(memo: PyTree, obs: Array, key: Array) -> tuple[Array, PyTree]:

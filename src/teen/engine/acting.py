@@ -28,7 +28,7 @@ def actor_shapes(algo: AnyAlgorithm, config: Any, spec: Spec) -> list[Any]:
     """Return the shapes of what acts in a lane. `config` is that of one lane."""
 
     def actor(key: Array) -> PyTree:
-        return algo.actor(config, algo.weights(config, algo.init(config, key, spec)), algo.begin(config, key))
+        return algo.actor(config, algo.weights(config, algo.init(config, key, spec)), algo.begin(config, key, spec))
 
     return jax.tree.leaves(jax.eval_shape(actor, jax.random.key(0)))
 

@@ -76,13 +76,16 @@ class Collector:
         """Return what acting goes on from, at the end of a chunk."""
         return joined({str(i): crew.snapshot() for i, crew in enumerate(self.crews)})
 
-    def restore(self, snapshot: Snapshot) -> list[str]:
-        """Return a line for every lane whose episode had to begin again."""
+    def restore(self, snapshot: Snapshot) -> dict[int, str]:
+        """Return a line for every lane whose episode had to begin again, by its number."""
         if not isinstance(snapshot.facts, dict):
             raise ValueError("it was made with --collector compiled")
         if len(snapshot.facts) != len(self.crews):
             raise ValueError(f"there should be {len(self.crews)} crews of environments, not {len(snapshot.facts)}")
-        return [line for i, crew in enumerate(self.crews) for line in crew.restore(snapshot.part(str(i)))]
+        restarted = dict[int, str]()
+        for i, crew in enumerate(self.crews):
+            restarted |= crew.restore(snapshot.part(str(i)))
+        return restarted
 
 
 def in_crews(envs: Sequence[Envs], seeds: Sequence[int], reward_scale: float, steps: int) -> list[Lanes]:
@@ -169,7 +172,7 @@ class Crew:
         memo = Snapshot(on_host({"memo": self._memo}), None)
         return joined({"crew": crew, "memo": memo, "acting": self._acting.snapshot(), "lanes": self.lanes.snapshot()})
 
-    def restore(self, snapshot: Snapshot) -> list[str]:
+    def restore(self, snapshot: Snapshot) -> dict[int, str]:
         crew = snapshot.part("crew")
         self.silent = filled({"silent": self.silent}, {"silent": crew.arrays.pop("silent")})["silent"]
         memo = filled({"memo": self._memo}, snapshot.part("memo").arrays)["memo"]

@@ -118,7 +118,7 @@ class CompiledCollector:
     def snapshot(self) -> Snapshot:
         return Snapshot({"episodes": self.episodes, "silent": self.silent}, "compiled")
 
-    def restore(self, snapshot: Snapshot) -> list[str]:
+    def restore(self, snapshot: Snapshot) -> dict[int, str]:
         """Every episode begins again, from another start: `steps` has seen to it."""
         if snapshot.facts != "compiled":
             raise ValueError("it was made with --collector python")
@@ -126,7 +126,7 @@ class CompiledCollector:
         self.episodes, self.silent, self._outdated = saved["episodes"] + 1, saved["silent"].copy(), True
         self._change(episodes=np.int32(self.episodes))
         self._slots.restart(self.episodes)
-        return [f"lane {lane} begins a new episode: {RESTARTED}" for lane in range(len(self.seeds))]
+        return {lane: f"lane {lane} begins a new episode: {RESTARTED}" for lane in range(len(self.seeds))}
 
     def close(self) -> None:
         """Wait for the chunk that has begun, which nobody will use."""

@@ -57,7 +57,7 @@ class CompiledEpisodes:
 
     def __init__(self, envs: CompiledEnvs, seeds: Sequence[int]):
         """`seeds` are those of the lanes."""
-        self.envs, self.seeds = envs, seeds
+        self.envs, self.spec, self.seeds = envs, envs.spec, seeds
         self._host = jax.devices("cpu")[0]
         self._workers: list[Worker] = []
         self._compiled: dict[tuple[Policy, int], Any] = {}

@@ -12,7 +12,7 @@ from jax import random, vmap
 from ..envs import Envs, naming
 from ..envs import step as take_step
 from ..errors import UserError
-from ..spec import AnyAlgorithm, PyTree
+from ..spec import AnyAlgorithm, PyTree, Spec
 from .episodes import LONGEST_EPISODE, Abandoned, CompiledEpisodes, Policy
 
 HEADLINE = "mean"
@@ -105,9 +105,9 @@ def _over_lanes(policy: Policy) -> Policy:
 
 
 @cache
-def _begin(algo: AnyAlgorithm) -> Callable[..., PyTree]:
+def _begin(algo: AnyAlgorithm, spec: Spec) -> Callable[..., PyTree]:
     """Return what begins episodes: config and starts, (lane, episode), -> memos."""
-    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
+    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed), spec), (None, 0))))
 
 
 def episode_seeds(seeds: Sequence[int], step: int, policies: Sequence[int], episodes: int) -> np.ndarray:
@@ -151,7 +151,9 @@ def evaluate(
 
     headline, each_member = _policies(algo)
     starts = episode_seeds(seeds, step, [0], episodes)
-    played = play(headline, _begin(algo)(config, starts), starts, range(len(seeds)) if lanes is None else lanes)
+    played = play(
+        headline, _begin(algo, envs.spec)(config, starts), starts, range(len(seeds)) if lanes is None else lanes
+    )
     rows = [
         [Episode(seed, step, HEADLINE, e, *result) for e, result in enumerate(lane)]
         for seed, lane in zip(seeds, played, strict=True)

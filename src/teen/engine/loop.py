@@ -88,7 +88,7 @@ class Loop:
         self.plan, self.seeds, self.log, self.should_stop, self.keep = plan, seeds, log, should_stop, keep
         spec = envs.spec if isinstance(envs, CompiledEnvs) else envs[0].spec
         layout = Layout(spec, algo.extras(config))
-        compiled = program(algo, layout, plan.batch, plan.utd, plan.precision)
+        compiled = program(algo, layout, plan.batch, plan.utd, plan.precision, plan.n_step)
         self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay)
         known = self.trainer.config
         self.best = Best()
@@ -251,6 +251,7 @@ class Loop:
             restarted = self.collector.restore(start.snapshot.part("collector"))
             tally = start.snapshot.part("tally") if "tally" in start.snapshot.facts else None
             self.tally.restore(tally, self.collector.episodes)
+            self.trainer.cut(start.step, list(restarted))
             weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
             self.best.restore(start.snapshot.part("best"), of_one_lane(weights), len(self.seeds))
             self.evaluator.restore(start.snapshot.part("evaluator"), weights)
@@ -260,4 +261,4 @@ class Loop:
                 self._quarantined[int(lane)] = int(step), str(quantity)
             if not self._quarantined.keys() <= set(range(len(self.seeds))):
                 raise ValueError(f"there are no lanes {sorted(self._quarantined)}")
-        self.log.restarted(restarted)
+        self.log.restarted(list(restarted.values()))

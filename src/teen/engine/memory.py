@@ -33,7 +33,7 @@ def needed(algo: AnyAlgorithm, config: Any, layout: Layout, lanes: int, plan: Pl
     key, updates = random.key(0), plan.chunk() * plan.utd
     state = jax.eval_shape(lambda key: algo.init(config, key, layout.spec), key)
     noise = jax.eval_shape(lambda key: algo.draw(config, key, plan.batch, layout.spec), key)
-    bits, rows = 4 * plan.batch, layout.bytes(1, plan.batch)
+    bits, rows = 4 * plan.batch, layout.bytes(1, plan.batch) + 4 * plan.batch * (plan.n_step - 1)
     sampled = rows * (updates if plan.replay == "host" else 1)
     return lanes * (size(state) + updates * (size(noise) + bits) + sampled)
 

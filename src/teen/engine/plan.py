@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import UserError
 from ..settings import Collecting, Facts, Precision, ReplayPlace, setting
 
 WATCHING = Facts(bookkeeping=True)
@@ -25,6 +26,14 @@ class Plan:
     )
     warmup: int = setting(25_000, "first steps, of uniform random actions", "TD3", low=0, high=MOST_STEPS)
     utd: int = setting(1, "gradient steps per environment step", "REDQ: 20", low=1, high=10_000)
+    n_step: int = setting(
+        1,
+        "rewards that a target sums before Q follows; fewer at an episode's end",
+        "TD3",
+        Facts(before=1),
+        low=1,
+        high=1_000,
+    )
     batch: int = setting(256, "transitions in a gradient step", "TD3", low=1, high=1_000_000)
     buffer: int = setting(1_000_000, "transitions kept", "TD3", low=1, high=MOST_STEPS)
     eval_every: int = setting(5_000, "steps between evaluations", "TD3", low=1, high=LONGEST)
@@ -82,6 +91,10 @@ class Plan:
         "ours",
         CHANGEABLE,
     )
+
+    def __post_init__(self) -> None:
+        if self.n_step > self.buffer:
+            raise UserError(f"--n-step {self.n_step} is more than --buffer {self.buffer}: so many rows are not kept")
 
     def chunk(self, first: int = 0) -> int:
         """Return the steps between two hand-overs: the largest number up to `sync` that divides every interval, the

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax, random, vmap
 
 from .. import nets
-from ..settings import Precision
+from ..settings import Precision, flat
 from ..spec import Acted, AnyAlgorithm, Batch, Clock, Extras, Metrics, PyTree
 from . import replay
 
@@ -45,17 +45,20 @@ class Streams(NamedTuple):
 
 @cache
 def program(
-    algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision = "tf32"
+    algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision = "tf32", n_step: int = 1
 ) -> "Program":
     """Return the one program for these shapes: what one run has compiled serves the next."""
-    return Program(algo, layout, batch, utd, precision)
+    return Program(algo, layout, batch, utd, precision, n_step)
 
 
 class Program:
     """The compiled functions of one algorithm and one set of shapes. Each is compiled at its first call."""
 
-    def __init__(self, algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision):
+    def __init__(
+        self, algo: AnyAlgorithm, layout: replay.Layout, batch: int, utd: int, precision: Precision, n_step: int
+    ):
         self.algo, self.layout, self.batch, self.utd, self.precision = algo, layout, batch, utd, precision
+        self.n_step = n_step
         learning = partial(jax.jit, donate_argnums=0, compiler_options=_compiler_options())
         self.init = jax.jit(vmap(algo.init, (0, 0, None)), static_argnums=2)
         self.begin = jax.jit(self._begin)
@@ -80,7 +83,7 @@ class Program:
         """Return the memo of each lane's episode."""
 
         def one(cfg: Any, key: Array, episode: Array) -> PyTree:
-            return self.algo.begin(cfg, random.fold_in(key, episode))
+            return self.algo.begin(cfg, random.fold_in(key, episode), self.layout.spec)
 
         return vmap(one)(config, random.wrap_key_data(keys), episodes)
 
@@ -165,9 +168,13 @@ class Program:
 
     def _batch(self, train: TrainState, source: Any) -> Batch:
         """Sample by (lane, batch) random bits, or unpack rows that the host has sampled by the same bits."""
-        if isinstance(source, replay.Rows):
-            return vmap(self.layout.unpack)(source.rows, source.age)
-        return vmap(partial(replay.sample, self.layout), (0, None, 0))(train.buffer, train.env_step, source)
+
+        def one(cfg: Any, buffer: Array, source: Any) -> Batch:
+            if not isinstance(source, replay.Rows):
+                source = replay.sample(self.layout, self.n_step, buffer, train.env_step, source)
+            return self.layout.unpack(source, flat(cfg).get("gamma", 1.0))
+
+        return vmap(one)(train.config, train.buffer, source)
 
     def _learn(self, train: TrainState, packed: Array, rows: replay.Rows | None = None) -> TrainState:
         """For each step of a chunk, keep the transitions and take `utd` gradient steps.

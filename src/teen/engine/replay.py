@@ -5,7 +5,7 @@ slice, and a batch is one gather. The buffer itself is a plain array on the lear
 fit there, a `HostReplay`; `Layout` says what a row holds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -15,11 +15,21 @@ from jax import Array, lax
 from ..spec import Batch, Spec
 
 
+class Ahead(NamedTuple):
+    """What follows sampled rows within n steps, in the same episode and as far as it is stored."""
+
+    rewards: Any  # (..., batch, n), from the sampled row's own on; 0 after the last one that counts
+    steps: Any  # (..., batch) how many count: m, from 1 to n
+    terminated: Any  # (..., batch) of the last one
+    next_obs: Any  # (..., batch, obs) of the last one
+
+
 class Rows(NamedTuple):
     """Sampled rows, before their columns are split."""
 
     rows: Any  # (..., batch, width), of NumPy or JAX
     age: Any  # (..., batch) environment steps since a row was stored
+    ahead: Ahead | None = None  # where returns are of more than one step
 
 
 class Layout(NamedTuple):
@@ -39,9 +49,14 @@ class Layout(NamedTuple):
         return sum(self.widths)
 
     @property
+    def reward(self) -> int:
+        """The reward's column; terminated, ended and next_obs follow."""
+        return sum(self.spec)
+
+    @property
     def ended(self) -> int:
         """The column that says where an episode ends."""
-        return self.spec.obs + self.spec.action + 2
+        return self.reward + 2
 
     # A collector hands over two columns more, which are not kept.
 
@@ -78,12 +93,18 @@ class Layout(NamedTuple):
         columns += [extras[name] for name, _ in self.extras]
         np.concatenate(columns, axis=1, out=rows[:, : self.width], casting="unsafe")
 
-    def unpack(self, rows: Array, age: Array) -> Batch:
-        """(batch, width) -> Batch."""
+    def unpack(self, sampled: Rows, gamma: Array | float) -> Batch:
+        """Return the batch of one lane's rows, (batch, ...)."""
         edges = np.cumsum(self.widths)[:-1].tolist()
-        obs, action, reward, terminated, _, next_obs, *extras = jnp.split(rows, edges, axis=-1)
+        obs, action, reward, terminated, _, next_obs, *extras = jnp.split(sampled.rows, edges, axis=-1)
+        reward, terminated, power = reward[:, 0], terminated[:, 0], gamma
+        if sampled.ahead:
+            rewards, steps, terminated, next_obs = sampled.ahead
+            reward = (rewards * gamma ** jnp.arange(rewards.shape[-1])[None]).sum(-1)
+            power = gamma**steps
         names = (name for name, _ in self.extras)
-        return Batch(obs, action, reward[:, 0], terminated[:, 0], next_obs, dict(zip(names, extras, strict=True)), age)
+        beside = dict(zip(names, extras, strict=True)), sampled.age
+        return Batch(obs, action, reward, power * (1 - terminated), next_obs, *beside)
 
 
 def insert(buffer: Array, row: Array, stored: Array) -> Array:
@@ -92,15 +113,31 @@ def insert(buffer: Array, row: Array, stored: Array) -> Array:
     return lax.dynamic_update_slice(buffer, row[:, None], (0, position, 0))
 
 
-def sample(layout: Layout, buffer: Array, stored: Array, bits: Array) -> Batch:
-    """Return a uniform batch of one lane's (capacity, width) rows, with replacement, from (batch,) random bits.
+def sample(layout: Layout, n_step: int, buffer: Array, stored: Array, bits: Array) -> Rows:
+    """Return uniformly drawn ones of a lane's (capacity, width) rows, with replacement, from (batch,) random bits.
 
     The remainder of 32 bits favours some rows over others by less than 0.03 % at a million rows.
     """
     capacity = len(buffer)
     index = (bits % jnp.minimum(stored, capacity).astype(jnp.uint32)).astype(jnp.int32)
     newest = (stored - 1) % capacity
-    return layout.unpack(buffer[index], (newest - index) % capacity)
+    return _read(layout, n_step, capacity, index, (newest - index) % capacity, lambda at, columns: buffer[at, columns])
+
+
+def _read(layout: Layout, n_step: int, capacity: int, index: Any, age: Any, read: Callable[[Any, slice], Any]) -> Rows:
+    """Return the rows at `index`, (..., batch), of NumPy or JAX, and what follows them. `read` takes places in the
+    buffer and columns."""
+    rows = read(index, slice(None))
+    if n_step == 1:
+        return Rows(rows, age)
+    later, first = np.arange(n_step, dtype=np.int32).reshape(*[1] * index.ndim, -1), layout.reward
+    window = read((index[..., None] + later) % capacity, slice(first, layout.ended + 1))  # (..., batch, n, 3)
+    rewards, ended = window[..., 0], window[..., 2]
+    # `age` rows are newer; behind them in the ring lie the oldest ones, or none. An episode's last row counts.
+    counts = (later <= age[..., None]) & (ended.cumsum(-1) == ended)
+    steps = counts.sum(-1)
+    last = read((index + steps - 1) % capacity, slice(first + 1, first + 3 + layout.spec.obs))
+    return Rows(rows, age, Ahead(rewards * counts, steps, last[..., 0], last[..., 2:]))
 
 
 class HostReplay:
@@ -109,8 +146,9 @@ class HostReplay:
     Only sampled rows cross. They are gathered while the device still learns the chunk before, so that it need not wait.
     """
 
-    def __init__(self, lanes: int, capacity: int, width: int):
-        self.buffer = np.zeros((lanes, capacity, width), np.float32)
+    def __init__(self, lanes: int, capacity: int, layout: Layout, n_step: int = 1):
+        self.layout, self.n_step = layout, n_step
+        self.buffer = np.zeros((lanes, capacity, layout.width), np.float32)
         self.stored = 0
 
     def insert(self, row: np.ndarray) -> None:
@@ -131,4 +169,9 @@ class HostReplay:
         lanes, capacity, _ = self.buffer.shape
         index = (bits % np.uint32(min(self.stored, capacity))).astype(np.int32)
         newest = (self.stored - 1) % capacity
-        return Rows(self.buffer[np.arange(lanes)[:, None], index], (newest - index) % capacity)
+
+        def read(at: np.ndarray, columns: slice) -> np.ndarray:
+            own = np.arange(lanes).reshape(-1, *[1] * (1 + at.ndim - index.ndim))
+            return self.buffer[own, at, columns]
+
+        return _read(self.layout, self.n_step, capacity, index, (newest - index) % capacity, read)

@@ -16,7 +16,7 @@ from ..settings import ReplayPlace
 from ..snapshot import Blocks, Snapshot, filled, on_host
 from ..spec import Metrics, PyTree
 from .program import Program, Streams, TrainState
-from .replay import HostReplay, Layout, Rows
+from .replay import HostReplay, Layout
 
 T = TypeVar("T")
 BLOCK = 25_000  # rows of a lane that are copied at once for a checkpoint
@@ -64,10 +64,10 @@ class Trainer:
         place: ReplayPlace = "device",
     ):
         """`seeds` has one entry per lane, the leaves of `config` are (lane,)."""
-        self.program, self.layout = program, layout
+        self.program, self.layout, self.capacity = program, layout, capacity
         self.streams = Streams.of(seeds)
         self.config = jax.device_put(config, jax.devices("cpu")[0])  # for what the host does
-        self.replay = HostReplay(len(seeds), capacity, layout.width) if place == "host" else None
+        self.replay = HostReplay(len(seeds), capacity, layout, program.n_step) if place == "host" else None
         config = jax.tree.map(jnp.copy, config)  # donated with the rest
         train = TrainState(
             config=config,
@@ -83,6 +83,7 @@ class Trainer:
         elsewhere = self._train.env_step.device != jax.devices("cpu")[0]
         self._thread = ThreadPoolExecutor(1, "learner") if elsewhere else None
         self._handed: deque[Future[Any]] = deque()
+        self._cuts: list[tuple[int, list[int]]] = []  # after which step episodes were left by a resume, in which lanes
 
     def ask(self, question: Callable[[TrainState], T]) -> Future[T]:
         """Return what a function says of the train state, once all work handed over before has been passed on."""
@@ -100,7 +101,9 @@ class Trainer:
 
     def snapshot(self) -> Snapshot:
         """Return all but the replay's rows."""
-        return Snapshot(on_host(_without_rows(self.train_state())), {})
+        train = self.train_state()
+        oldest = int(train.env_step) - self.capacity
+        return Snapshot(on_host(_without_rows(train)), {"cuts": [cut for cut in self._cuts if cut[0] > oldest]})
 
     def rows(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the replay's rows of these steps, in blocks: first step, (lane, step, width)."""
@@ -114,17 +117,35 @@ class Trainer:
     def restore(self, snapshot: Snapshot, rows: Blocks) -> None:
         train, device = self.train_state(), self._train.env_step.device
         restored = filled(_without_rows(train), snapshot.arrays)
-        buffer, expected = train.buffer, (train.keys.shape[0], self.layout.width)
+        expected = train.keys.shape[0], self.layout.width
         for first, block in rows:
             if block.dtype != np.float32 or block.ndim != 3 or (block.shape[0], block.shape[2]) != expected:
                 raise ValueError(f"rows should be (lane, step, column) {expected}, not {block.dtype} {block.shape}")
-            if self.replay is not None:
-                self.replay.put(block, first)
-            else:
-                buffer = self.program.put(buffer, block, first)
-        self._train = jax.device_put(TrainState(**restored, buffer=buffer, config=train.config), device)
+            self._put(block, first)
+        train = TrainState(**restored, buffer=self._train.buffer, config=train.config)
+        self._train = jax.device_put(train, device)
         if self.replay is not None:
             self.replay.stored = int(restored["env_step"])
+        for step, lanes in snapshot.facts.get("cuts", []):  # older checkpoints have none
+            self.cut(int(step), [int(lane) for lane in lanes])
+
+    def cut(self, step: int, lanes: list[int]) -> None:
+        """End the episodes of these lanes after so many steps: in a run that is resumed, others may follow. Rows on
+        disk are written once, so a checkpoint keeps this beside them."""
+        stored = int(self._train.env_step)
+        if not lanes or not max(0, stored - self.capacity) < step <= stored:
+            return
+        ((_, block),) = self.rows(step - 1, step)
+        block = np.array(block)
+        block[lanes, 0, self.layout.ended] = 1
+        self._put(block, step - 1)
+        self._cuts.append((step, lanes))
+
+    def _put(self, block: np.ndarray, first: int) -> None:
+        if self.replay is not None:
+            self.replay.put(block, first)
+        else:
+            self._train = self._train._replace(buffer=self.program.put(self._train.buffer, block, first))
 
     def not_finite(self, lane: int) -> str:
         """Return the first quantity of a lane's state that is not a finite number; empty if all are."""
@@ -174,7 +195,7 @@ class Trainer:
             for row, bits in zip(packed, self._bits(self.replay, len(packed)), strict=True):
                 self.replay.insert(row[:, : self.layout.width])
                 sampled.append(self.replay.sample(bits))
-            rows = Rows(*map(np.stack, zip(*sampled, strict=True)))
+            rows = jax.tree.map(lambda *each: np.stack(each), *sampled)
         self._train = self.program.learn(self._train, packed, rows)
 
     def _probe(self, episodes: np.ndarray) -> Metrics:

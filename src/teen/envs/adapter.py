@@ -165,20 +165,21 @@ class Lanes:
                 copies.append({"facts": state.facts})
         return Snapshot(arrays, {"steps": self.steps, "copies": copies})
 
-    def restore(self, snapshot: Snapshot) -> list[str]:
-        """Set the lanes to a snapshot. Return a line for every lane whose episode has to begin again."""
+    def restore(self, snapshot: Snapshot) -> dict[int, str]:
+        """Set the lanes to a snapshot. Return a line for every lane whose episode has to begin again, by its number."""
         arrays = {name: array for name, array in snapshot.arrays.items() if not name.startswith("copy/")}
         saved = filled({"obs": self.obs, "episodes": self.episodes}, arrays)
-        copies, started, notices = snapshot.facts["copies"], self.obs, []
+        copies, started, notices = snapshot.facts["copies"], self.obs, dict[int, str]()
         if len(copies) != len(self.ids):
             raise ValueError(f"there should be {len(self.ids)} environments, not {len(copies)}")
         self.obs, self.episodes = saved["obs"].copy(), saved["episodes"].copy()
         self.steps = int(snapshot.facts["steps"])
         for copy, facts in zip(self.ids, copies, strict=True):
             if "unknown" in facts:
+                lane = self.first + copy
                 self.obs[copy] = started[copy]
                 self.episodes[copy] += 1
-                notices.append(f"lane {self.first + copy} begins a new episode: {facts['unknown']}")
+                notices[lane] = f"lane {lane} begins a new episode: {facts['unknown']}"
             else:
                 name = f"copy/{copy}"
                 self.envs.restore(copy, Snapshot(snapshot.arrays, {name: facts["facts"]}).part(name))

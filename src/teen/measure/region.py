@@ -13,7 +13,7 @@ from jax import random, vmap
 from threadpoolctl import threadpool_limits
 
 from ..errors import UserError
-from ..spec import AnyAlgorithm
+from ..spec import AnyAlgorithm, Spec
 from .entropy import Normaliser, entropy
 from .plays import acting
 from .rollouts import Scene, play
@@ -37,14 +37,14 @@ class Region(NamedTuple):
 def explored(scene: Scene, episodes: int = 10) -> list[list[np.ndarray]]:
     """Return the states, (step, obs), of each episode that each lane acts as in training, with noise."""
     starts = scene.starts(PURPOSE, episodes)
-    memos = _begin(scene.algo)(scene.configs, starts)
+    memos = _begin(scene.algo, scene.envs.spec)(scene.configs, starts)
     played = play(scene, acting, memos, starts)
     return [[t.obs for t in trajectories] for trajectories in played]
 
 
 @cache
-def _begin(algo: AnyAlgorithm) -> Any:
-    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed)), (None, 0))))
+def _begin(algo: AnyAlgorithm, spec: Spec) -> Any:
+    return jax.jit(vmap(vmap(lambda cfg, seed: algo.begin(cfg, random.key(seed), spec), (None, 0))))
 
 
 def region(visited: Mapping[str, Sequence[np.ndarray]], rows: int = ROWS, seed: int = 0) -> Region:
