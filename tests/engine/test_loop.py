@@ -65,8 +65,9 @@ def run(seeds, env="tests.toys:Counter-v0", plan=PLAN, cfg=TEEN, alphas=None, sh
     evaluation = envs.make(env, len(seeds) * 3)
     listener = Listener()
     lanes = settings.stacked(configs)
-    train, step, fault = Loop(teen.ALGORITHM, plan, seeds, lanes, training, evaluation, listener, should_stop).run()
-    assert fault is None
+    end = Loop(teen.ALGORITHM, plan, seeds, lanes, training, evaluation, listener, should_stop).run()
+    train, step = end.train, end.step
+    assert end.fault is None
     layout = replay.Layout(evaluation.spec, teen.ALGORITHM.extras(cfg))
     rows = [layout.unpack(replay.Rows(lane[:step], jnp.arange(step)), 0.99) for lane in train.buffer]
     return train, rows, listener

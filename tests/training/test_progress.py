@@ -16,7 +16,7 @@ from teen.engine.evaluate import Episode
 from teen.engine.plan import Plan
 from teen.training.layout import duration, flowed, score_lines
 from teen.training.outcome import Outcome
-from teen.training.pace import ENOUGH, SETTLING, WINDOW, Pace
+from teen.training.pace import ENOUGH, SETTLING, Pace
 from teen.training.progress import Progress
 
 
@@ -108,7 +108,7 @@ def test_a_run_that_goes_on_is_timed_anew():
 def test_the_speed_is_that_of_the_last_minute():
     clock = Clock()
     pace = Pace(1_000_000, 0, clock=clock)
-    for step in itertools.accumulate([100] * 600 + [10] * int(WINDOW)):
+    for step in itertools.accumulate([100] * 600 + [10] * 60):
         clock.now += 1
         pace.stepped(step)
     assert pace.rate == pytest.approx(10)

@@ -159,7 +159,7 @@ class Player:
             )
 
         def begin(key: Array, count: int) -> PyTree:
-            return vmap(algo.begin, (None, 0, None))(config, random.split(key, count), spec)
+            return vmap(lambda key: algo.begin(config, key, spec))(random.split(key, count))
 
         def explore(memos: PyTree, rows: Array, key: Array) -> tuple[Array, PyTree]:
             def act(memo: PyTree, obs: Array, key: Array) -> tuple[Array, PyTree]:

@@ -1,7 +1,11 @@
-"""Where training reports to."""
+"""Where training reports to, and what keeps its checkpoints."""
+
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
+from ..snapshot import Blocks, Snapshot
 from ..spec import Tables
 from .evaluate import Episode
 
@@ -23,3 +27,16 @@ class Log:
     def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
     def restarted(self, lines: list[str]) -> None: ...
     def ended(self, step: int) -> None: ...  # as planned, or because somebody asked to stop
+
+
+class Keep(Protocol):
+    """Keeps checkpoints. It may write them while training goes on."""
+
+    def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> None:
+        """Take all but the replay, and what yields the replay's rows between two steps. Both may be views of what
+        training changes as soon as this returns."""
+        ...
+
+    def written(self) -> int | None:
+        """Wait until nothing is left to write, and return the step of the newest checkpoint on disk."""
+        ...

@@ -8,7 +8,7 @@ the other way. Evaluations and diagnoses run beside both, on the weights of thei
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,7 +24,7 @@ from .background import Diagnoser, Due, diagnoses, evaluations
 from .best import Best, Kept, of_one_lane
 from .collect import Collector, in_crews
 from .compiled import CompiledCollector
-from .log import Log
+from .log import Keep, Log
 from .plan import Plan
 from .program import TrainState, program
 from .replay import Layout
@@ -38,19 +38,6 @@ class Start(NamedTuple):
     step: int
     snapshot: Snapshot
     rows: Blocks
-
-
-class Keep(Protocol):
-    """Keeps checkpoints. It may write them while training goes on."""
-
-    def __call__(self, step: int, snapshot: Snapshot, rows: Callable[[int, int], Blocks]) -> None:
-        """Take all but the replay, and what yields the replay's rows between two steps. Both may be views of what
-        training changes as soon as this returns."""
-        ...
-
-    def written(self) -> int | None:
-        """Wait until nothing is left to write, and return the step of the newest checkpoint on disk."""
-        ...
 
 
 class End(NamedTuple):

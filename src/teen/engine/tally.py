@@ -6,6 +6,7 @@ from ..snapshot import Snapshot, filled
 from .replay import Layout
 
 RETURN, LENGTH = "episode_return", "episode_length"  # columns of train.csv
+TOGETHER = 100  # chunks that are added up at once: one by one, each would take as long as some steps
 
 
 class Tally:
@@ -13,7 +14,9 @@ class Tally:
     on how steps fall into chunks."""
 
     def __init__(self, layout: Layout, lanes: int):
-        self._layout, self._lanes = layout, np.arange(lanes)
+        self._columns = [layout.ended, layout.own_reward]
+        self._lanes = np.arange(lanes)
+        self._chunks: list[np.ndarray] = []  # (step, lane, column), yet to be added up
         # Each is (lane,). A running episode whose beginning is not known has a return of NaN, and will not count.
         self._running = {RETURN: np.zeros(lanes), LENGTH: np.zeros(lanes)}
         self._sums = {RETURN: np.zeros(lanes), LENGTH: np.zeros(lanes)}  # of those that ended
@@ -22,12 +25,20 @@ class Tally:
 
     def add(self, packed: np.ndarray) -> None:
         """Take a chunk of transitions: (step, lane, layout.packed)."""
-        ended = packed[:, :, self._layout.ended] != 0
+        self._chunks.append(packed[:, :, self._columns])
+        if len(self._chunks) == TOGETHER:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        if not self._chunks:
+            return
+        rows, self._chunks = np.concatenate(self._chunks), []
+        ended, own_reward = rows[:, :, 0] != 0, rows[:, :, 1]
         ends = ended.sum(0)
         slots = int(ends.max()) + 1  # for the episodes of one lane; the running one comes after those that ended
         firsts = self._lanes * slots
         places = (firsts + np.cumsum(ended, 0) - ended).ravel()
-        values = {RETURN: packed[:, :, self._layout.own_reward].ravel(), LENGTH: np.ones(ended.size)}
+        values = {RETURN: own_reward.ravel(), LENGTH: np.ones(ended.size)}
         episodes = {
             name: _summed(firsts, self._running[name], places, values[name], slots * len(ends)).reshape(-1, slots)
             for name in values
@@ -43,6 +54,7 @@ class Tally:
     def take(self) -> dict[str, np.ndarray]:
         """Return the mean of the episodes that ended since this was called before, (lane,) by name: NaN where none
         did."""
+        self._add_up()
         with np.errstate(divide="ignore", invalid="ignore"):
             means = {name: total / self._count for name, total in self._sums.items()}
         self._sums = {name: np.zeros_like(total) for name, total in self._sums.items()}
@@ -50,11 +62,12 @@ class Tally:
         return means
 
     def snapshot(self) -> Snapshot:
+        self._add_up()
         return Snapshot(self._arrays(), {})
 
     def restore(self, snapshot: Snapshot | None, episodes: np.ndarray) -> None:
         """Go on from a snapshot. `episodes` are the collector's: where they differ, an episode had to begin again.
-        Older checkpoints have no such snapshot: what they know of no beginning does not count."""
+        Older checkpoints have no snapshot: there the episode under way does not count."""
         if snapshot is None:
             self._running[RETURN] = np.full(len(self._lanes), np.nan)
         else:

@@ -18,8 +18,8 @@ from ..disk.saved import BEST
 from ..engine import device, memory
 from ..engine.background import Diagnoser
 from ..engine.evaluate import copies_needed
-from ..engine.log import Log
-from ..engine.loop import End, Keep, Loop, Start
+from ..engine.log import Keep, Log
+from ..engine.loop import End, Loop, Start
 from ..engine.plan import Plan
 from ..engine.program import TrainState
 from ..engine.replay import Layout
