@@ -12,6 +12,7 @@ import teen
 from teen import algos, settings
 from teen.cli import main as cli
 from teen.config import aliases
+from teen.config.job import resolve
 from teen.config.run import RunSettings
 
 from .conftest import ENV, SMALL
@@ -167,6 +168,24 @@ def test_python_says_the_same(given, line, tmp_path):
         teen.train(**{"algo": "teen", "env": ENV, "out": tmp_path / "run", **given})
     assert agree(str(error.value), line)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ({}, []),  # TEEN's own epsilon is 1/n, which nobody chose
+        ({"n": 5}, []),
+        ({"n": 20}, ["epsilon 0.1 is not below 1/n = 0.05: …"]),
+        ({"algo": "rnd", "base": "teen"}, []),
+        ({"algo": "rnd", "base": "teen", "epsilon": 0.2}, ["epsilon 0.2 is not below 1/n = 0.1: …"]),
+        ({"env": "Pendulum"}, ["--env Pendulum is taken as Pendulum-v1, its newest version here"]),
+    ],
+    ids=str,
+)
+def test_what_a_run_says_beforehand(given, lines):
+    _, notices = resolve({"env": ENV, **given}).settled()
+    assert len(notices) == len(lines)
+    assert all(map(agree, notices, lines))
 
 
 def test_every_alias_leads_to_something_that_there_is():

@@ -33,6 +33,7 @@ def test_rows_are_written_with_their_columns(tmp_path):
         ("seed,step,policy\n" + ROWS, 300, "", 0.0),
         ("", 300, "", 0.0),
     ],
+    ids=range(11),
 )
 def test_rows_beyond_a_step_and_what_is_damaged_are_cut(text, step, kept, seconds, tmp_path):
     (tmp_path / TIMING).write_text(text)

@@ -49,7 +49,7 @@ def add_trust(parser: Any) -> None:
 
 def add_setting(group: Any, leaf: Leaf) -> None:
     """Add a flag for a setting. A flag that is not given stays absent, so that a config file's value counts."""
-    source = f"; from {leaf.source}" if leaf.source else ""
+    source = {"": "", "ours": "; our choice"}.get(leaf.source, f"; from {leaf.source}")
     default = ",".join(map(str, leaf.value)) + "," if isinstance(leaf.value, tuple) else leaf.value
     text = f"{leaf.help} (default {'none' if default == '' else default}{source})".replace("%", "%%")
     options: dict[str, Any] = {"dest": leaf.name, "help": text, "default": argparse.SUPPRESS}
