@@ -135,7 +135,7 @@ HUGER = 0x10**9_000  # more digits than Python writes
         ({"alpha": [{"a": 1}]}, "--alpha must be a number"),
         ({"alpha": [True, 0.5]}, "--alpha must be a number"),
         ({"env": "Pen\x1b[2Jdulum"}, "printable characters"),
-        ({"env": "A" * 201}, "at most 200 printable"),
+        ({"env": "A" * 1001}, "at most 1000 printable"),
         ({"algo": "steps", "preset": "paper"}, "unknown algorithm 'steps'"),
         ({"x" * 10_000: 1}, "there is no setting 'x"),
     ],

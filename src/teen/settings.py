@@ -16,7 +16,7 @@ from .errors import UserError
 C = TypeVar("C")
 
 LARGEST = 3.4e38  # numbers become float32, in which greater ones are infinite
-LONGEST_TEXT = 200  # characters of a setting
+LONGEST_TEXT = 1_000  # characters of a setting; an environment has its arguments in its name
 MOST_VARIANTS = 1_000  # each has a folder of its own; more are a typing error
 
 Backend = Literal["auto", "gymnasium", "envpool"]

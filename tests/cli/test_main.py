@@ -39,7 +39,8 @@ def test_help_shows_every_setting_with_default_and_source(capsys):
             assert leaf.help.split()[0] in text
         for leaf in settings.leaves(algos.find(name).Config()):
             assert leaf.source
-            assert f"(default {leaf.value}; from {leaf.source})" in text
+            source = "our choice" if leaf.source == "ours" else f"from {leaf.source}"
+            assert f"(default {leaf.value}; {source})" in text
     assert cli.main([]) == 0
     assert "teen eval" in capsys.readouterr().out
 

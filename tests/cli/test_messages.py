@@ -223,7 +223,7 @@ def test_a_device_that_jax_does_not_have_is_one_line(platform, remedy, trained, 
         f"train --resume {trained} --steps 90 --trust tests.toys",
         f"eval {trained} --trust tests.toys",
         f"analyze {trained} --trust tests.toys",
-        f"paper ablation-alpha --smoke --out {out}",
+        f"paper ablation-alpha --smoke --measure --out {out}",
     ]
     environment = {**os.environ, "PYTHONPATH": f"src{os.pathsep}.", "JAX_PLATFORMS": platform}
     start = [sys.executable, "-c", PLATFORMS]

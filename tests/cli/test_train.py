@@ -33,6 +33,7 @@ def test_a_run_leaves_what_it_promises(trained):
         "eval.csv",
         "train.csv",
         "agent",
+        "agent-best",
         "checkpoint",
         "curve.png",
         "timing.csv",

@@ -63,6 +63,8 @@ def test_exploring_adds_noise_and_keeps_the_member_for_an_episode(agent):
     scaled = [(actions - low) / (high - low) * 2 - 1 for actions in (first, second, third)]
     noise = [(a - b)[np.abs(a - b) < 1].std() for a, b in ((scaled[0], scaled[1]),)]
     assert 0.1 < noise[0] < 0.2  # √2 times the default of 0.1, a little less where it is clipped
+    with pytest.raises(UserError, match=r"episode_start has the shape \(2,\), and there are 400 observations"):
+        agent.act(many, deterministic=False, episode_start=[True, False])
     # Three members act: within an episode the distance to the first action is noise; over a start it is more.
     within, over = (np.abs(other - scaled[0]).mean() for other in scaled[1:])
     assert within < over
@@ -88,4 +90,10 @@ def test_rows_of_spaces():
     assert found(box, np.zeros((3, 1))) is None
     three = spaces.Discrete(3)
     np.testing.assert_array_equal(found(three, 1)[0], [[0, 1, 0]])
-    assert found(three, np.eye(3)[:2])[1] is True
+    np.testing.assert_array_equal(found(three, np.array([2]))[0], [[0, 0, 1]])
+    assert [found(three, obs)[1] for obs in (1, np.array([2]), np.eye(3)[:2])] == [False, True, True]
+    two = spaces.MultiDiscrete([2, 3])
+    np.testing.assert_array_equal(found(two, np.array([1, 2]))[0], [[0, 1, 0, 0, 1]])
+    np.testing.assert_array_equal(found(two, np.array([[1, 2], [0, 0]]))[0], [[0, 1, 0, 0, 1], [1, 0, 1, 0, 0]])
+    pair = spaces.Tuple([spaces.Box(-1, 1, (2,)), spaces.Discrete(2)])
+    np.testing.assert_array_equal(found(pair, (np.array([0.5, 1]), 1))[0], [[0.5, 1, 0, 1]])

@@ -126,7 +126,7 @@ def test_a_run_without_a_checkpoint_is_named(victim, capsys):
         ("--seeds 3", "--seeds"),
         ("--out elsewhere", "--out"),
         ("--config x.toml", "--config"),
-        ("--steps 100", "has 200 steps already"),
+        ("--steps 100", "--steps can be raised, not lowered"),
         ("--steps many", "--steps must be a whole number"),
         ("--steps 0", "--steps must be at least 1"),
         ("--checkpoint-every -1", "--checkpoint-every must be at least 0"),
@@ -134,6 +134,5 @@ def test_a_run_without_a_checkpoint_is_named(victim, capsys):
 )
 def test_a_setting_that_may_not_change_is_refused(flags, word, victim, capsys):
     before = sorted(victim.rglob("*"))
-    word = word.replace("200", str(newest(victim).step))
     refused(["train", "--resume", str(victim), *flags.split()], capsys, word)
     assert sorted(victim.rglob("*")) == before

@@ -195,7 +195,7 @@ def test_training_stops_when_asked():
 
 def test_every_program_is_compiled_once(counter):
     layout = replay.Layout(replay.Spec(2, 2), teen.ALGORITHM.extras(TEEN))
-    functions = program(teen.ALGORITHM, layout, PLAN.batch, PLAN.utd, PLAN.precision)
+    functions = program(teen.ALGORITHM, layout, PLAN.batch, PLAN.utd, PLAN.precision, PLAN.n_step)
     sizes = {
         name: getattr(functions, name)._cache_size() for name in ("store", "learn", "probe", "flat_actor", "draw_act")
     }

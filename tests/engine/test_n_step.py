@@ -169,3 +169,12 @@ class Undiscounted:
 def test_without_a_discount_in_the_config_it_is_one(place):
     batch = batch_of(place, 16, 1, gammas=(None,), algo=td3.ALGORITHM._replace(Config=Undiscounted))
     np.testing.assert_array_equal(batch.discount[0], 1 - ROWS[:, 3])
+
+
+@pytest.mark.parametrize(("n_step", "gathers"), [(1, 1), (3, 3)])
+def test_one_step_reads_each_row_once_and_nothing_else(n_step, gathers):
+    """Beyond that come the rewards and ends of the rows that follow, and the last one's next observation."""
+    functions = program(td3.ALGORITHM, LAYOUT, 4, 1, "float32", n_step)
+    train = TrainState(stacked([td3.Config()]), (), jnp.zeros((1, 8, LAYOUT.width)), (), jnp.array(5), 0)
+    traced = str(jax.make_jaxpr(functions._batch)(train, jnp.zeros((1, 4), jnp.uint32)))
+    assert traced.count("gather[") == gathers

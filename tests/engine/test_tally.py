@@ -140,8 +140,10 @@ def test_a_run_that_is_cut_in_an_episode_and_between_two_rows_goes_on(older):
     cut = means("PointMass-v0", replace(PLANNED, steps=130), keep=keep)
     start = keep.kept
     if older:
-        facts = {name: part for name, part in start.snapshot.facts.items() if name != "tally"}
-        arrays = {name: array for name, array in start.snapshot.arrays.items() if not name.startswith("tally/")}
+        facts = {name: part for name, part in start.snapshot.facts.items() if name not in ("tally", "best")}
+        arrays = {
+            name: array for name, array in start.snapshot.arrays.items() if not name.startswith(("tally/", "best/"))
+        }
         start = start._replace(snapshot=start.snapshot._replace(arrays=arrays, facts=facts))
     told = {**cut, **means("PointMass-v0", PLANNED, start=start)}
     assert list(told) == list(whole) == [50, 100, 150, 200, 250, 300]

@@ -1,5 +1,6 @@
 """Environments given as Python objects: which get a name that files can hold, and which do not."""
 
+import os
 import sys
 from types import ModuleType
 
@@ -49,8 +50,12 @@ def test_one_that_is_not_here_is_named_and_can_be_given_again():
         GymnasiumEnvs("given/robot", 1)
     envs.give("given/robot", make_point)
     assert isinstance(GymnasiumEnvs("given/robot", 1).envs[0].unwrapped, toys.PointMass)
-    envs.give("given/robot", "Pendulum-v1{g = 2.0}")
+    envs.give("given/robot{limit = 4}", make_point)
+    assert GymnasiumEnvs("given/robot{limit = 4}", 1).envs[0]._max_episode_steps == 4
+    envs.give("given/robot", gymnasium.make("Pendulum-v1", g=2.0))
     assert GymnasiumEnvs("given/robot", 1).envs[0].unwrapped.g == 2
+    with pytest.raises(UserError, match="give that again, not the name 'Pendulum-v1'"):
+        envs.give("given/robot", "Pendulum-v1")
     with pytest.raises(UserError, match="can be made by its name"):
         envs.give("Pendulum-v1", make_point)
 
@@ -66,6 +71,7 @@ def test_wrappers_are_kept_where_gymnasium_can_make_them_again():
     wrapped = gymnasium.wrappers.RescaleAction(gymnasium.make("Pendulum-v1"), np.float32(-0.5), np.float32(0.5))
     name = given.name_of(wrapped)
     assert name.startswith("given/Pendulum-v1")
+    assert given.name_of(wrapped) == name
     copy = GymnasiumEnvs(name, 1).envs[0]
     assert copy.action_space == wrapped.action_space
     assert copy is not wrapped
@@ -79,7 +85,13 @@ def test_no_name_in_a_file_calls_a_function_that_the_user_does_not_trust(tmp_pat
     """The module is imported already, as Python's own are; the name could be os:remove{path = …}."""
     called = []
     module = ModuleType("a_module_of_python")
-    module.function = lambda **values: called.append(values) or make_point()
+
+    def function(**values):
+        called.append(values)
+        return make_point()
+
+    function.__module__, function.__qualname__ = module.__name__, "function"
+    module.function = function
     monkeypatch.setitem(sys.modules, module.__name__, module)
     name = "a_module_of_python:function{x = 1}"
     modules.admit({"env": name}, tmp_path / "config.toml")
@@ -90,6 +102,22 @@ def test_no_name_in_a_file_calls_a_function_that_the_user_does_not_trust(tmp_pat
     modules.admit({"env": name}, tmp_path / "config.toml", "a_module_of_python")
     GymnasiumEnvs(name, 1)
     assert called == [{"x": 1}]
+    module.system = os.system  # what a module has imported is not its own, even if it is trusted
+    with pytest.raises(UserError, match="cannot be made"):
+        GymnasiumEnvs(f'a_module_of_python:system{{command = "touch {tmp_path / "owned"}"}}', 1)
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("values", ['x = "/dev/zero"', 'x = ["a"]', "x = {y = 'a'}"])
+def test_a_text_among_the_arguments_in_a_file_needs_trust(tmp_path, values):
+    """It could be a path that MuJoCo opens, or a module."""
+    env = f"HalfCheetah-v5{{{values}}}"
+    with pytest.raises(UserError, match=r"gives the environment a text.*--trust HalfCheetah-v5"):
+        modules.admit({"env": env}, tmp_path / "config.toml")
+    modules.admit({"env": env}, tmp_path / "config.toml", "HalfCheetah-v5")
+    modules.admit({"env": "HalfCheetah-v5{x = [1, 2.5], y = true}"}, tmp_path / "config.toml")
+    modules.remember(env)  # the user named it in this process
+    modules.admit({"env": env}, tmp_path / "config.toml")
 
 
 def test_what_is_no_environment_is_one_line():

@@ -40,7 +40,7 @@ def test_an_unknown_experiment_names_the_known_ones(name):
     [
         (["table1", "--steps", "1"], "--steps must be at least 2, not 1"),
         (["table1", "--steps", "many"], "argument --steps: invalid int value: 'many'"),
-        (["table1", "--step", "100"], "unrecognized arguments: --step 100"),
+        (["table1", "--step", "100"], "there is no --step: did you mean --steps?"),
         (["table1", "--seeds", "x"], "--seeds"),
         (["table1", "--seeds", "0"], "--seeds"),
         (["table3", "--smoke", "--run"], "unknown experiment 'table3'"),

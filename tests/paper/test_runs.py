@@ -88,6 +88,14 @@ def test_a_shorter_run_goes_on(tmp_path):
     assert {(p.state, p.reached, p.steps, p.resumable) for p in plan} == {("cut", HALF, MILLION, True)}
 
 
+def test_a_longer_run_that_was_cut_goes_on_to_its_own_end(tmp_path):
+    """A run cannot be resumed for fewer steps than it was begun for."""
+    for planned in planned_runs(needs("table1"), tmp_path):
+        write(planned, 1.0, until=MILLION // 5, checkpoint=MILLION // 5)
+    plan = planned_runs(needs("table1", scale=Scale(steps=HALF)), tmp_path)
+    assert {(p.state, p.reached, p.steps) for p in plan} == {("cut", MILLION // 5, MILLION)}
+
+
 def test_more_seeds_train_beside_those_that_are_there(tmp_path):
     few = planned_runs(needs("table1", scale=Scale(seeds=(0, 1, 2))), tmp_path)
     for planned in few:

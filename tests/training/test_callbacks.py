@@ -78,6 +78,27 @@ def test_a_callback_ends_training_where_it_is_told(tmp_path, monkeypatch):
     assert {row["step"] for row in rows(tmp_path / "run" / "eval.csv")} == {"50", "100", "150"}
 
 
+def test_a_callback_may_answer_with_numpys_false_and_hears_nothing_twice(tmp_path, monkeypatch):
+    """It ends at a step that has a checkpoint."""
+    first, again = Told(monkeypatch, lambda event: np.bool_(event.kind == "log")), Told(monkeypatch)
+    model = teen.TD3(**{k: v for k, v in SMALL.items() if k != "steps"}, checkpoint_every=50, out=tmp_path / "run")
+    assert model.learn(200, callback=first).agent.step == 100
+    model.learn(60, callback=again)  # less than it was planned for
+    assert model.agent.step == 160
+    assert [step for step, _ in first.evaluations() + again.evaluations()] == [50, 100, 150, 160]
+
+
+def test_a_callback_may_train(tmp_path):
+    inner = []
+
+    def train(event):
+        if not inner:
+            inner.append(teen.train("td3", out=tmp_path / "inner", **{**SMALL, "steps": 50}))
+
+    assert teen.train("td3", out=tmp_path / "run", callback=train, **SMALL).step == 200
+    assert inner[0].step == 50
+
+
 def test_a_stop_changes_neither_what_is_told_nor_when(tmp_path, monkeypatch):
     """SIGTERM comes while the evaluation of step 100 is awaited, at step 200; it is told after the resume, before the
     next step."""

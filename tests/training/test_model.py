@@ -38,6 +38,8 @@ def test_learning_again_is_resuming(tmp_path):
     for name in ("eval.csv", "agent/weights.safetensors"):
         assert (tmp_path / "twice" / name).read_bytes() == (tmp_path / "resumed" / name).read_bytes()
     assert {episode.step for episode in model.outcome.episodes[0]} == {100}
+    with pytest.raises(UserError, match="has 100 steps already: --steps 80 is less"):
+        teen.resume(tmp_path / "twice", show=False, shorter=True, steps=80)
 
 
 def test_an_untrained_model_acts_as_training_begins(tmp_path):
@@ -101,10 +103,16 @@ def test_arguments_of_the_environment_reach_files_and_agents(tmp_path):
     assert 'env = "Pendulum-v1{g = 2.0}"' in (tmp_path / "run" / "config.toml").read_text()
 
 
+def test_a_task_without_a_version_is_the_newest(tmp_path):
+    assert teen.TD3("Pendulum").agent.settings.env == "Pendulum-v1"
+
+
 def test_what_is_wrong_is_said_when_the_model_is_made():
     with pytest.raises(UserError, match=r"give them to learn\(steps\)"):
         teen.TD3(ENV, steps=60)
-    with pytest.raises(UserError, match="unknown setting 'alpha'"):
+    with pytest.raises(UserError, match="TD3 is an algorithm by itself"):
+        teen.TD3(ENV, algo="sac")
+    with pytest.raises(UserError, match=r"no setting 'alpha'"):
         teen.TD3(ENV, alpha=1)
     with pytest.raises(UserError, match="No-such-v0"):
         teen.TD3("No-such-v0")

@@ -215,8 +215,8 @@ def five_lanes():
 
 def test_a_lane_that_is_not_finite_is_quarantined_and_the_others_do_not_notice(five_lanes):
     _, go_on = five_lanes
-    (healthy, _, _), log = go_on(lambda snapshot: snapshot)
-    (sick, step, fault), sick_log = go_on(lambda snapshot: inject_nan(snapshot, 3))
+    (healthy, *_), log = go_on(lambda snapshot: snapshot)
+    (sick, step, _, fault), sick_log = go_on(lambda snapshot: inject_nan(snapshot, 3))
     assert (step, fault, log.quarantine) == (300, None, {})
     at, quantity = sick_log.quarantine.pop(3)
     assert 100 < at <= 155  # at the latest the next log and evaluation, of step 150, notice
@@ -239,7 +239,7 @@ def test_a_lane_that_is_not_finite_is_quarantined_and_the_others_do_not_notice(f
 
 def test_on_nan_stop_ends_the_run_and_names_the_quantity(five_lanes):
     _, go_on = five_lanes
-    (_, step, fault), _ = go_on(lambda snapshot: inject_nan(snapshot, 3), on_nan="stop")
+    (_, step, _, fault), _ = go_on(lambda snapshot: inject_nan(snapshot, 3), on_nan="stop")
     assert step <= 155
     assert "is not finite in lane 3, seed 4, by step" in str(fault)
 
@@ -252,7 +252,7 @@ def test_when_no_lane_is_left_the_run_ends(five_lanes):
             snapshot = inject_nan(snapshot, lane)
         return snapshot
 
-    (_, step, fault), log = go_on(everywhere)
+    (_, step, _, fault), log = go_on(everywhere)
     assert step <= 155
     assert "no lane is left" in str(fault)
     assert set(log.quarantine) == {0, 1, 2, 3, 4}

@@ -76,7 +76,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]
     _add_members(group)
     run = parser.add_argument_group("run")
     text = "arguments of the environment, as TOML values; they become part of its name"
-    run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", type=env_arguments.read, help=text)
+    run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", help=text)
     for leaf in leaves(RunSettings()):
         add_setting(run, leaf)
     algorithm = parser.add_argument_group(
@@ -89,7 +89,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]
     out, members = flags.pop("out"), flags.pop("members")
     del flags["config"], flags["resume"], flags["trust"]
     if flags["env_kwargs"]:
-        flags["env_kwargs"] = {key: value for table in flags["env_kwargs"] for key, value in table.items()}
+        flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
     return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members
 
 

@@ -23,6 +23,14 @@ VARIABLE = "TEEN_TRUST"  # module names, separated by commas
 Trust = str | Sequence[str]
 
 
+_users: set[str] = set()  # environments that the user named in this process, with their arguments
+
+
+def remember(env: str) -> None:
+    """Note that the user named this environment, so that files of this process may name it, too."""
+    _users.add(env)
+
+
 def import_named(values: Mapping[str, Any]) -> None:
     """Import the modules that the user names in these settings, also from the current folder."""
     for setting, module in named_in(values):
@@ -34,6 +42,7 @@ def admit(values: Mapping[str, Any], file: Path, trust: Trust = ()) -> None:
     """Import the modules that a file's settings name, where they are trusted: listed in `trust` or in TEEN_TRUST, or
     inside a package that is. A module that has been imported is trusted already. Any other is a UserError."""
     trusted = [*_listed(trust), *_listed(os.environ.get(VARIABLE, ""))]
+    _check_arguments(values.get("env"), file, trusted)
     for setting, module in named_in(values):
         if known := any(module == name or module.startswith(f"{name}.") for name in trusted):
             given.allow(module)
@@ -45,6 +54,25 @@ def admit(values: Mapping[str, Any], file: Path, trust: Trust = ()) -> None:
                 f"executed: if you know it, allow it with --trust {module}, {VARIABLE}={module} or trust={module!r}"
             )
         _load(module, f"{setting} in {file}")
+
+
+def _check_arguments(env: Any, file: Path, trusted: Sequence[str]) -> None:
+    """Raise a UserError where a file's environment has a text among its arguments and is not trusted: it could be the
+    path of a file to open, or name code."""
+    if not isinstance(env, str) or "{" not in env or env in _users:
+        return
+    task, values = arguments.split(env)
+    name = task.partition(":")[0]
+    if not any(name == one or name.startswith(f"{one}.") for one in trusted) and _has_text(list(values.values())):
+        raise UserError(
+            f"{file} gives the environment a text ({env!r:.100}), which may be a path or name code: if you know it, "
+            f"allow it with --trust {name}, {VARIABLE}={name} or trust={name!r}"
+        )
+
+
+def _has_text(value: Any) -> bool:
+    parts = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+    return isinstance(value, str) or any(map(_has_text, parts))
 
 
 def named_in(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

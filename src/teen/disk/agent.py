@@ -178,6 +178,8 @@ class Player:
 
     def explore(self, rows: np.ndarray, starts: Any) -> np.ndarray:
         """Return actions as in training, (row, action). `starts` says in which rows an episode starts, (row,)."""
+        if starts is not None and np.shape(starts) not in ((), (len(rows),)):
+            raise UserError(f"episode_start has the shape {np.shape(starts)}, and there are {len(rows)} observations")
         with jax.default_device(self.host):
             self._key, begin_key, key = random.split(self._key, 3)
             if len(rows) != self._count:

@@ -13,9 +13,10 @@ from jax import random, vmap
 
 from .. import envs
 from ..config.job import resolve
-from ..config.modules import Trust
+from ..config.modules import Trust, import_named
 from ..engine import best as bests
 from ..engine import device
+from ..envs import arguments, given
 from ..errors import UserError, notice
 from ..settings import flat, replace, stacked
 from ..snapshot import filled, fitting
@@ -35,12 +36,16 @@ def load(path: str | Path, trust: Trust = (), *, env: Any = None, best: bool = F
     """
     device.check()
     folder, task = Path(path), None if env is None else envs.name_of(env)
+    if isinstance(env, str):
+        import_named({"env": env})
     try:
         named = agreement.read_config(folder).get("env")
     except FileNotFoundError:
         inside = sorted(p.parent.name for p in folder.glob("*/config.toml"))
         hint = f"; it holds the runs {', '.join(inside)}" if inside else ""
         raise UserError(f"{path} is not a run folder: there is no config.toml in it{hint}") from None
+    if task is not None and not isinstance(env, str) and isinstance(named, str) and named.startswith(given.PREFIX):
+        task = arguments.joined(task, arguments.split(named)[1])  # with which it was given
     if task is None and isinstance(named, str) and not envs.is_known(named):
         notice(f"{named} was given as a Python object, which no file holds: act in it with teen.load(path, env=...)")
     agent = _newest(folder, trust, task, best)
@@ -101,7 +106,7 @@ def _agent_of(
     if not best:
         return agent
     with fitting(what):
-        kept = bests.read(engine.part("best"), bests.of_one_lane(weights), lanes)
+        kept = bests.read(engine.part("best"), bests.of_one_lane(weights), lanes) if "best" in engine.facts else {}
     found = agent.at_best(kept, own.start)
     if found is None:
         raise UserError(f"{folder} has no best agent yet: it has not been evaluated")

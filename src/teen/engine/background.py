@@ -77,6 +77,10 @@ class Background(Generic[T]):
             self._proceed()
             yield due, result
 
+    def owes(self, step: int) -> bool:
+        """Return whether something that was asked for before this step is not finished."""
+        return any(due.step < step for due in self._due)
+
     def snapshot(self) -> Snapshot:
         """Return what is due. What is under way will begin again, and give the same results."""
         facts = [{"step": due.step, "lanes": due.lanes, "members": due.members} for due in self._due]

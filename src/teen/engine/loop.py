@@ -115,7 +115,8 @@ class Loop:
             while self.step < self.plan.steps and not self.should_stop() and not self.log.may_end():
                 self._train_chunk()
             self._report(evaluate=True, diagnose=True, all_metrics=True)
-            self._settle(self.step + 1)
+            if self.step == self.plan.steps or self.log.may_end():  # else it goes on, and tells when it is due
+                self._settle(self.step + 1)
             self._checkpoint()
             self.log.ended(self.step)
         except (EnvironmentFault, LearnerFault) as error:
@@ -176,7 +177,8 @@ class Loop:
         every = plan.checkpoint_every
         if every and self.step // every > self._tried // every and not last:
             self._report(all_metrics=True)  # what is logged belongs to the checkpoint
-            self._checkpoint()
+            if not self.log.may_end():  # else the end has one, in which all has been told
+                self._checkpoint()
 
     def _report(self, evaluate: bool = False, diagnose: bool = False, all_metrics: bool = False) -> None:
         """Log what has come in. Before the next evaluation or diagnosis, wait for those of its kind that are under way,
@@ -198,7 +200,7 @@ class Loop:
 
     def _settle(self, step: int) -> None:
         """Say that all evaluations before this step have been told, unless a stop cut the wait for them."""
-        if not self.should_stop():
+        if not self.evaluator.owes(step):
             self.log.settled(step)
 
     def _quarantine(self, suspects: np.ndarray, seen: str) -> None:
@@ -240,7 +242,8 @@ class Loop:
             self.tally.restore(tally, self.collector.episodes)
             self.trainer.cut(start.step, list(restarted))
             weights = jax.eval_shape(self.trainer.program.weights, self.trainer.train_state())
-            self.best.restore(start.snapshot.part("best"), of_one_lane(weights), len(self.seeds))
+            best = start.snapshot.part("best") if "best" in start.snapshot.facts else Snapshot({}, {})
+            self.best.restore(best, of_one_lane(weights), len(self.seeds))
             self.evaluator.restore(start.snapshot.part("evaluator"), weights)
             if self.diagnoser:
                 self.diagnoser.restore(start.snapshot.part("diagnoser"), weights)

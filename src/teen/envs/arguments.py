@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import UserError
 
-LONGEST = 2_000  # characters between the braces; a stranger's file may have more
+LONGEST = 1_000  # characters between the braces; a stranger's file may have more
 MOST_POINTS = 100  # a.a.a.a… = 1 would be parsed for long
 
 

@@ -64,7 +64,7 @@ class FlatEnvs:
     def rows(self, obs: Any) -> tuple[np.ndarray, bool]:
         try:
             found = rows.rows(self._observations, self._keys, self.spec.obs, self.flatten, obs)
-        except (TypeError, ValueError):  # no numbers, or lists of unequal length
+        except (TypeError, ValueError, IndexError):  # no numbers, or lists of unequal length
             found = None
         if found is None or found[0].shape[1] != self.spec.obs:
             shape = f"the shape {obs.shape}" if isinstance(obs, np.ndarray) else " ".join(f"{obs!r:.60}".split())

@@ -40,7 +40,7 @@ def name_of(env: Any) -> str:
         return _name_of_spec(env)
     if not callable(env):
         raise UserError(f"an environment is a name, or a function that makes one, and not {env!r:.100}")
-    module, function = str(getattr(env, "__module__", "")), getattr(env, "__qualname__", "")
+    module, function = str(getattr(env, "__module__", "")), str(getattr(env, "__qualname__", ""))
     if module != "__main__" and function.isidentifier() and getattr(sys.modules.get(module), function, None) is env:
         allow(module)
         return f"{module}:{function}"
@@ -48,11 +48,14 @@ def name_of(env: Any) -> str:
 
 
 def give(name: Any, env: Any) -> None:
-    """Give an environment again that files know by this name only."""
+    """Give an environment again that files know by this name only: the object, since no name could be recorded."""
     if not isinstance(name, str) or not name.startswith(PREFIX):
         raise UserError(f"{name} can be made by its name: no other environment is to be given")
-    plain, values = arguments.split(name_of(env))
-    _given[name] = maker(name_of(env)) or partial(gymnasium.make, plain.rpartition(":")[2], **values)
+    if isinstance(env, str):
+        raise UserError(f"{name} was given as a Python object: give that again, not the name {env!r:.60}")
+    given = name_of(env)
+    plain, values = arguments.split(given)
+    _given[arguments.plain(name)] = maker(given) or partial(gymnasium.make, plain, **values)
 
 
 def is_known(name: str) -> bool:
@@ -75,7 +78,7 @@ def maker(name: str) -> Maker | None:
     if not function or function in gymnasium.registry:
         return None
     found = getattr(sys.modules.get(module), function, None)
-    if not callable(found):
+    if not callable(found) or not _is_at(found, module, function):  # such as what the module has imported: os.system
         return None
     if module not in _allowed:
         raise UserError(
@@ -85,12 +88,24 @@ def maker(name: str) -> Maker | None:
     return partial(found, **values)
 
 
+def _is_at(found: Any, module: str, function: str) -> bool:
+    """Return whether this is a function or class of the module itself."""
+    return (getattr(found, "__module__", None), getattr(found, "__qualname__", None)) == (module, function)
+
+
 def _register(label: str, env: Maker) -> str:
     """Return a new name for an object, or the one that it has."""
     names = (PREFIX + label + (f"-{k}" if k > 1 else "") for k in itertools.count(1))
-    name = next(name for name in names if _given.get(name, env) is env)
+    name = next(name for name in names if _same(_given.get(name, env), env))
     _given[name] = env
     return name
+
+
+def _same(one: Maker, other: Maker) -> bool:
+    """Return whether two objects make the same environment: the same function, or Gymnasium with an equal spec."""
+    if isinstance(one, partial) and isinstance(other, partial):
+        return one.func is other.func and repr(one.args) == repr(other.args)
+    return one is other
 
 
 def _spec_of(env: gymnasium.Env[Any, Any]) -> EnvSpec:
@@ -114,10 +129,12 @@ def _name_of_spec(spec: EnvSpec) -> str:
     own = registered is not None and str(registered.entry_point).startswith(("gymnasium.", "shimmy."))
     if registered is None or not own or spec.additional_wrappers:
         return _register(spec.id, partial(gymnasium.make, spec))
-    changed = {k: v for k, v in spec.kwargs.items() if k != "render_mode" and registered.kwargs.get(k, spec) != v}
+    values = {name: value for name, value in spec.kwargs.items() if name != "render_mode"}
     if spec.max_episode_steps != registered.max_episode_steps:
-        changed["max_episode_steps"] = spec.max_episode_steps
+        values["max_episode_steps"] = spec.max_episode_steps
     try:
+        arguments.joined(spec.id, values)  # whether all can be written
+        changed = {name: value for name, value in values.items() if registered.kwargs.get(name, spec) != value}
         return arguments.joined(spec.id, changed)
     except UserError:  # an argument that is an object
         return _register(spec.id, partial(gymnasium.make, spec))

@@ -38,7 +38,7 @@ def check(name: object) -> None:
     """
     if not isinstance(name, str):
         raise UserError(f"an environment is given by its name, not by {name!r:.100}")
-    if not name.isprintable() or len(name) > LONGEST:
+    if not name.isprintable() or len(arguments.plain(name)) > LONGEST:
         raise UserError(f"environment {name[:100]!r} cannot be made: names have {LONGEST} printable characters at most")
     module, colon, task = arguments.plain(name).partition(":")
     if colon and not (module and task and ":" not in task):

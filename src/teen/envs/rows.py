@@ -17,12 +17,16 @@ def rows(
     """
     if isinstance(space, spaces.Dict) and isinstance(obs, dict):
         return _of_dict(space, list(keys or space.spaces), flatten, obs)
-    if isinstance(space, spaces.Box | spaces.Dict) or np.shape(obs)[1:] == (size,):
-        array = np.asarray(obs, np.float32)
-        one = array.shape in (space.shape, (size,))
-        batch = not one and array.ndim > 0 and array.shape[1:] in (space.shape, (size,))
-        return (array.reshape(-1, size), batch) if one or batch else None
-    return flatten(obs)[None], False  # of a number, or of a tuple
+    if space.shape is None and not isinstance(space, spaces.Dict):
+        return flatten(obs)[None], False  # a tuple: one at a time
+    array = np.asarray(obs)
+    if array.shape == space.shape:
+        return flatten(obs)[None], False
+    if space.shape is not None and array.ndim and array.shape[1:] == space.shape:
+        return np.stack([flatten(one) for one in array]), True
+    if array.shape == (size,) or array.shape[1:] == (size,):
+        return array.reshape(-1, size).astype(np.float32), array.ndim == 2
+    return None
 
 
 def _of_dict(

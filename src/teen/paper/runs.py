@@ -82,7 +82,7 @@ def _stored(folder: Path, lanes: Sequence[NeededLane], alphas: tuple[float, ...]
     done = all(run.complete(steps) for run, steps in runs)
     state: State = "under way" if lock.holder(folder) else "done" if done else "cut"
     first, _ = runs[0]
-    if not done:
+    if not done and first.checkpoint is not None:
         most = max(most, first.run.settings.get("steps", 0))  # a run that goes on is not made shorter
     seeds = tuple(first.run.settings["seeds"])
     reached = most if done else first.checkpoint or 0

@@ -16,6 +16,7 @@ from ..config.job import Job, resolve
 from ..config.modules import import_named
 from ..disk import saved
 from ..disk.agent import Agent
+from ..engine import device
 from ..engine.evaluate import Episode
 from ..engine.program import Streams
 from ..envs import given
@@ -41,10 +42,13 @@ class Model:
         command's flags with underscores, but `steps`, which `learn` gets. Everything is checked at once."""
         if "steps" in settings:
             raise UserError("a model has no steps: give them to learn(steps)")
+        if "algo" in settings:
+            raise UserError(f"{type(self).__name__} is an algorithm by itself: leave algo out")
+        device.check()
         self.settings = {"algo": self.algo, "env": given.name_of(env), **settings}
         self.out, self.show = Path(out) if out is not None else None, show
         import_named(self.settings)
-        self.agents = _untrained(resolve(self.settings))
+        self.agents = _untrained(resolve(self.settings).settled()[0])
         self.outcome: Outcome | None = None
 
     @property

@@ -88,19 +88,7 @@ class Recorder(Log):
             folder.log_training(step, [(self._seed(i), _cells(metrics, i)) for i in self._lanes(variant)])
         lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant)]
         self.progress.trained({name: values[lanes] for name, values in metrics.items()})
-        self._tell(
-            "log",
-            step,
-            lambda: [
-                {
-                    "variant": self._variant(i),
-                    "seed": self._seed(i),
-                    "step": step,
-                    **{n: float(m[i]) for n, m in metrics.items()},
-                }
-                for i in lanes
-            ],
-        )
+        self._tell("log", step, partial(self._training, step, metrics, lanes))
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
         self.lock.check()
@@ -162,14 +150,14 @@ class Recorder(Log):
     def check(self, snapshot: Snapshot) -> None:
         """Compare the logs of all variants with a snapshot. Changes nothing."""
         _lanes_of(snapshot)
-        [int(step) for step in snapshot.facts["untold"]]
+        _untold_in(snapshot)
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.check(dict(positions))
 
     def restore(self, snapshot: Snapshot, step: int) -> None:
         """Take the logs back to a snapshot that has been checked."""
         self.missing = _lanes_of(snapshot)
-        self._untold = [int(step) for step in snapshot.facts["untold"]]
+        self._untold = _untold_in(snapshot)
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.cut(dict(positions), step)
         for variant, curve in enumerate(self.curves):
@@ -193,7 +181,16 @@ class Recorder(Log):
 
     def _tell(self, kind: Literal["evaluation", "log"], step: int, rows: Callable[[], list[dict[str, Any]]]) -> None:
         for callback in self.callbacks:
-            self._enough |= callback(Event(kind, step, rows())) is False
+            answer = callback(Event(kind, step, rows()))
+            self._enough |= answer is not None and not answer
+
+    def _training(self, step: int, metrics: dict[str, np.ndarray], lanes: list[int]) -> list[dict[str, Any]]:
+        """Return the rows of train.csv of a step; NaN where the file has an empty cell."""
+        return [
+            {"variant": self._variant(i), "seed": self._seed(i), "step": step}
+            | {name: float(values[i]) for name, values in metrics.items()}
+            for i in lanes
+        ]
 
     def _evaluation(self, step: int) -> list[dict[str, Any]]:
         """Return the rows of eval.csv of an evaluation."""
@@ -220,6 +217,11 @@ def _cells(metrics: dict[str, np.ndarray], lane: int) -> dict[str, float | None]
     """Return a lane's metrics. Where no episode has ended there is none: the cell stays empty."""
     cells = {name: float(values[lane]) for name, values in metrics.items()}
     return {name: None if name in (RETURN, LENGTH) and math.isnan(value) else value for name, value in cells.items()}
+
+
+def _untold_in(snapshot: Snapshot) -> list[int]:
+    """Return the steps of evaluations that no callback has been told of; checkpoints without callbacks have none."""
+    return [int(step) for step in snapshot.facts.get("untold", [])]
 
 
 def _lanes_of(snapshot: Snapshot) -> set[int]:

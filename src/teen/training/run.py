@@ -50,6 +50,7 @@ def train_job(
     line that asks for it, for machine.json."""
     callbacks = listed(callback)
     job, notices = job.settled()
+    modules.remember(job.settings.env)
     if out is not None:
         folder.check_free(out)
     prepared = Prepared.of(job)

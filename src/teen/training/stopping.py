@@ -81,9 +81,10 @@ def stop_requests(leave: Callable[[], None] = lambda: None) -> Iterator[StopRequ
     requests = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asks to go on without a terminal
         requests.append(signal.SIGHUP)
-    reader, _writer = os.pipe()
-    os.set_blocking(_writer, False)
-    before = signal.set_wakeup_fd(_writer, warn_on_full_buffer=False)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    outer, _writer = _writer, writer  # a callback may train as well
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     previous: dict[int, Any] = {number: signal.signal(number, receive) for number in requests}
     listener = threading.Thread(target=listen, daemon=True, name="stop requests")
     listener.start()
@@ -93,8 +94,8 @@ def stop_requests(leave: Callable[[], None] = lambda: None) -> Iterator[StopRequ
         left.set()
         restore()
         signal.set_wakeup_fd(before)
-        os.close(_writer)
-        _writer = -1
+        os.close(writer)
+        _writer = outer
         listener.join()
         os.close(reader)
 
