@@ -97,6 +97,7 @@ def test_it_trains_and_goes_on_after_a_resume(package, collector, capsys):
         assert filecmp.cmp(package / "whole" / name, package / "cut" / name, shallow=False), name
 
 
+@pytest.mark.full
 def test_the_command_of_the_page_runs(package):
     command = re.search(r"    teen train (--algo my_package.ddpg .*?)\n\n", TEXT, re.S).group(1).replace("\\\n", " ")
     assert cli.main(["train", *command.split()]) == 0

@@ -12,6 +12,7 @@ import teen
 from teen import algos, envs
 from teen.cli.analyze import command
 from teen.config.run import RunSettings
+from teen.disk.agent import Agent
 from teen.disk.folder import RunFolder
 from teen.errors import UserError
 from teen.training import analyze
@@ -22,9 +23,10 @@ from tests.measure.test_diagnose import RECOGNISING
 @pytest.fixture
 def run(tmp_path):
     _, cfg, _, weights = agents_of("teen", None, lanes=2)
-    folder = RunFolder(tmp_path / "run", RunSettings(algo="teen", env=TASK, seeds=(4, 5)), cfg)
+    settings = RunSettings(algo="teen", env=TASK, seeds=(4, 5))
+    folder = RunFolder(tmp_path / "run", settings, cfg)
     folder.begin()
-    folder.save_agent(weights, envs.make(TASK, 1).spec, 300)
+    folder.save_agent(Agent(settings, cfg, 300, weights), envs.make(TASK, 1).spec)
     return tmp_path / "run"
 
 

@@ -73,7 +73,7 @@ def _without_members(settings):
 )
 def test_what_cannot_be_compiled_is_refused(env, settings, message, tmp_path):
     with pytest.raises(UserError, match=message):
-        teen.train("td3", env, out=tmp_path / "run", collector="compiled", steps=100, show=False, **settings)
+        teen.train("td3", env, out=tmp_path / "run", collector="compiled", steps=100, warmup=50, show=False, **settings)
     assert not (tmp_path / "run").exists()
 
 

@@ -12,7 +12,10 @@ ENV = "tests.toys:PointMass-v0"
 OBS = np.array([0.5])
 
 
-@pytest.mark.parametrize("name", ["TEEN", "TD3", "SAC", "REDQ", "SUNRISE", "RND"])
+OFTEN, SELDOM = ("TEEN", "TD3"), ("SAC", "REDQ", "SUNRISE", "RND")
+
+
+@pytest.mark.parametrize("name", [*OFTEN, *(pytest.param(name, marks=pytest.mark.full) for name in SELDOM)])
 def test_each_algorithm_has_a_class(name, tmp_path):
     more = {"n": 2, "epsilon": 0.05} if name == "TEEN" else {"n": 2} if name == "SUNRISE" else {}
     model = getattr(teen, name)(ENV, out=tmp_path / "run", **more, **SMALL)

@@ -30,7 +30,10 @@ def same(one, other):
     return [filecmp.cmp(one / name, other / name, shallow=False) for name in LOGS]
 
 
-@pytest.mark.parametrize("algo", algos.NAMES)
+OFTEN = ("td3", "teen")  # the others take as long again
+
+
+@pytest.mark.parametrize("algo", [n if n in OFTEN else pytest.param(n, marks=pytest.mark.full) for n in algos.NAMES])
 def test_three_steps_learn_something_else_and_go_on_after_a_resume(algo, tmp_path):
     settings = {**SMALL, **SETTINGS.get(algo, {}), "n_step": 3}
     teen.train(algo, TOY, out=tmp_path / "whole", **settings)

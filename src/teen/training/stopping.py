@@ -54,6 +54,8 @@ def stop_requests(leave: Callable[[], None] = lambda: None) -> Iterator[StopRequ
 
     def receive(number: int, frame: Any) -> None:
         """Handle a signal in the main thread, whenever that gets there."""
+        if request.urgent and previous[number] == signal.SIG_DFL and os.getpid() == owner:
+            return  # the listener ends the process, with its last words
         if request.urgent or os.getpid() != owner:  # a forked process has no listener
             restore()
         if request.urgent:
@@ -107,10 +109,9 @@ def _insist(number: int, handler: Any, left: threading.Event, leave: Callable[[]
     from ..envs.board import is_interactive  # loaded by now; those who only read KEPT do without environments
     from ..envs.sentinel import say
 
-    interactive = is_interactive()  # a person at Python's prompt would lose more than this run
-    if handler != signal.SIG_DFL or interactive:
+    if handler != signal.SIG_DFL:
         signal.pthread_kill(threading.main_thread().ident or 0, number)  # again: for it, two may have been one
-        if interactive or left.wait(GRACE):
+        if is_interactive() or left.wait(GRACE):  # a person at Python's prompt would lose more than this run
             return
     leave()
     say(f"stopped at once; {KEPT}")
