@@ -30,7 +30,7 @@ lint: $(VENV)/ready-dev
 	$(BIN)/mypy
 
 test: lint  ## everything that runs on every change
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full and not learning and not peers"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not full and not learning and not peers"
 
 test-full: lint  ## and what takes longer
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not learning and not peers"

@@ -79,3 +79,18 @@ def test_what_is_not_known_is_left_to_the_compiler():
     assert numpy_version(lambda x: jnp.sort(x), np.ones(3, np.float32)) is None
     algo = algos.find("sunrise")
     assert in_numpy(algo, *acting(algo, algo.Config(n=2), 2)) is None
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["noi,ni->no", "i,noi->no", "bni,noi->bno", "ij,kj->ik", "abi,cbi->bac", "i,i->"]
+)
+def test_any_product_on_request(subscripts):
+    """Against NumPy's own sum over the same axes."""
+    sizes = {"n": 3, "o": 4, "i": 5, "b": 2, "j": 6, "k": 7, "a": 2, "c": 3}
+    rng = np.random.default_rng(0)
+    x, w = (
+        rng.normal(size=[sizes[axis] for axis in axes]).astype(np.float32)
+        for axes in subscripts.split("->")[0].split(",")
+    )
+    function = numpy_version(lambda x, w: jnp.einsum(subscripts, x, w), x, w, any_product=True)
+    np.testing.assert_allclose(function(x, w), np.einsum(subscripts, x, w), rtol=1e-4, atol=1e-5)

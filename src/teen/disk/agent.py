@@ -12,6 +12,7 @@ from ..config.run import RunSettings
 from ..engine import memory
 from ..engine.best import Kept, joined
 from ..engine.evaluate import Episode, copies_needed, evaluate
+from ..engine.on_numpy import numpy_version
 from ..envs import Envs
 from ..errors import UserError
 from ..settings import stacked
@@ -170,9 +171,18 @@ class Player:
             return vmap(act)(memos, rows, random.split(key, len(rows)))
 
         self._best, self._begin, self._explore = jax.jit(best), jax.jit(begin, static_argnums=1), jax.jit(explore)
+        # For one observation NumPy is faster: a compiled call waits for a thread of XLA's.
+        memo = algo.begin(config, random.key(0), spec)
+        one = np.zeros((1, spec.obs), np.float32)
+        self._best_of_one = numpy_version(
+            lambda rows: algo.policy(config, weights, memo, rows[0])[None], one, any_product=True
+        )
 
     def best(self, rows: np.ndarray) -> np.ndarray:
         """Return the actions without noise, (row, action)."""
+        if self._best_of_one and len(rows) == 1:
+            actions: np.ndarray = self._best_of_one(rows)
+            return actions
         with jax.default_device(self.host):
             return np.asarray(self._best(rows))
 

@@ -5,6 +5,7 @@ and on a CPU it also competes with the learner for XLA's threads. So the functio
 repeated with NumPy. A function with a step that is not listed here is simply compiled instead.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -30,13 +31,15 @@ class NotListed(Exception):
     """A traced operation that has no NumPy counterpart here."""
 
 
-def numpy_version(function: Callable[..., PyTree], *args: PyTree) -> Callable[..., PyTree] | None:
+def numpy_version(
+    function: Callable[..., PyTree], *args: PyTree, any_product: bool = False
+) -> Callable[..., PyTree] | None:
     """Return the function for arguments shaped like `args`, computed by NumPy; None if it has an operation that is not
-    listed."""
+    listed. Products are those of a layer whose weights have an axis for every axis of its input, or `any_product`."""
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
     structure = jax.tree.structure(shapes)
     try:
-        steps, values, inputs, outputs = _compile(closed)
+        steps, values, inputs, outputs = _compile(closed, _any_product if any_product else _product)
     except NotListed:
         return None
 
@@ -50,7 +53,9 @@ def numpy_version(function: Callable[..., PyTree], *args: PyTree) -> Callable[..
     return replay
 
 
-def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], list[int]]:
+def _compile(
+    closed: ClosedJaxpr, product: Callable[[Any], Callable[..., Any]]
+) -> tuple[list[Step], list[Any], list[int], list[int]]:
     """Return steps over a list of values, whose first ones are the inputs."""
     values: list[Any] = [None] * len(closed.jaxpr.invars)
     steps: list[Step] = []
@@ -80,7 +85,7 @@ def _compile(closed: ClosedJaxpr) -> tuple[list[Step], list[Any], list[int], lis
                     steps.append((lambda x, index=index: x[index], sources, target))
             else:
                 targets = [place()]
-                steps.append((_translated(eqn), sources, targets[0]))
+                steps.append((_translated(eqn, product), sources, targets[0]))
             places |= dict(zip(eqn.outvars, targets, strict=True))
         return [where(atom) for atom in jaxpr.outvars]
 
@@ -99,12 +104,12 @@ def _needed(steps: list[Step], outputs: list[int]) -> list[Step]:
     return kept[::-1]
 
 
-def _translated(eqn: Any) -> Callable[..., Any]:
+def _translated(eqn: Any, product: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
     name, params, shape = eqn.primitive.name, eqn.params, eqn.outvars[0].aval.shape
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name == "dot_general":
-        return _product(eqn)
+        return product(eqn)
     if name == "broadcast_in_dim":
         sizes = dict(zip(params["broadcast_dimensions"], eqn.invars[0].aval.shape, strict=True))
         wide = tuple(sizes.get(i, 1) for i in range(len(shape)))
@@ -144,3 +149,26 @@ def _product(eqn: Any) -> Callable[..., Any]:
     if tuple(left) != (ndim - 1,) or tuple(right) != (ndim - 1,):
         raise NotListed("dot_general")
     return lambda x, w: np.matmul(x, w.swapaxes(-1, -2))
+
+
+def _any_product(eqn: Any) -> Callable[..., Any]:
+    """Return `dot_general` by its definition: axes of both operands, then the left one's own, then the right one's."""
+    (left, right), (left_both, right_both) = eqn.params["dimension_numbers"]
+    shapes = [atom.aval.shape for atom in eqn.invars]
+    result = eqn.outvars[0].aval.shape
+
+    def order(shape: tuple[int, ...], both: Any, summed: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the axes as (both, own, summed), and the shape with the own ones and the summed ones as one each."""
+        own = [axis for axis in range(len(shape)) if axis not in (*both, *summed)]
+        sizes = (math.prod(shape[axis] for axis in axes) for axes in (own, summed))
+        return (*both, *own, *summed), (*(shape[axis] for axis in both), *sizes)
+
+    x_axes, x_shape = order(shapes[0], left_both, left)
+    w_axes, w_shape = order(shapes[1], right_both, right)
+
+    def multiply(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        rows, columns = x.transpose(x_axes).reshape(x_shape), w.transpose(w_axes).reshape(w_shape)
+        product: np.ndarray = np.matmul(rows, columns.swapaxes(-1, -2)).reshape(result)
+        return product
+
+    return multiply
