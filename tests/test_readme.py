@@ -106,5 +106,5 @@ def test_the_python_of_the_pages_runs(page, number, tmp_path, monkeypatch):
     }.items():  # fmt: skip
         code = code.replace(long, short)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, page, "exec"), {"obs": gymnasium.make("Pendulum-v1").reset(seed=0)[0]})
+    exec(compile(code, page, "exec"), {"teen": teen, "obs": gymnasium.make("Pendulum-v1").reset(seed=0)[0]})
     assert list((tmp_path / "runs").iterdir())
