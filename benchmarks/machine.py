@@ -9,14 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from teen.training.machine import cpu_model
+
 
 def describe() -> dict[str, object]:
-    cpu = platform.processor()
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as file:
-            cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), cpu)
     return {
-        "cpu": cpu,
+        "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "device": jax.devices()[0].device_kind,
         "python": platform.python_version(),

@@ -37,6 +37,10 @@ REFUSED = [
         "paper table1 --steps 100 --run",
         f"--warmup 25000 is not below --steps 100: {NOTHING_LEARNT} 10, or raise --steps",
     ),
+    # arguments of the environment
+    (f"{TRAIN} --env-kwargs g=abc", "'g=abc' are no arguments of an environment: write key=value, …"),
+    (f"{TRAIN} --env-kwargs size", "'size' are no arguments of an environment: write key=value, …"),
+    (f"{TRAIN} --env-kwargs size=3", f"environment '{ENV}{{size = 3}}' cannot be made: …"),
     # other libraries' names
     (
         f"{TRAIN} --seed 3",

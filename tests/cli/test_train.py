@@ -109,6 +109,16 @@ def test_each_variant_has_a_folder_of_its_own(tmp_path, monkeypatch):
     assert rows(out / "alpha=0" / "train.csv") != rows(out / "alpha=5" / "train.csv")
 
 
+def test_arguments_of_the_environment_become_part_of_its_name(tmp_path, capsys):
+    flags = f"--algo td3 --env {ENV} --width 8 --batch 16 --steps 20 --warmup 10 --eval-every 20 --eval-episodes 1"
+    command = ["train", *flags.split(), "--env-kwargs", "max_episode_steps=7", "disable_env_checker=true"]
+    assert cli.main([*command, "--out", str(tmp_path / "run")]) == 0
+    name = f"{ENV}{{disable_env_checker = true, max_episode_steps = 7}}"
+    assert f'env = "{name}"' in (tmp_path / "run" / "config.toml").read_text()
+    assert {row["length"] for row in rows(tmp_path / "run" / "eval.csv")} == {"7"}
+    assert {episode.length for episode in teen.load(tmp_path / "run").evaluate(2)} == {7}
+
+
 def test_negative_numbers_make_variants_after_an_equals_sign(tmp_path, capsys):
     flags = "--algo sac --env tests.toys:PointMass-v0 --steps 20 --warmup 10 --eval-every 20"
     small = ["train", *flags.split()]

@@ -14,10 +14,10 @@ from rich.live_render import LiveRender
 
 from teen.engine.evaluate import Episode
 from teen.engine.plan import Plan
-from teen.training.layout import duration, flowed, score_lines
 from teen.training.outcome import Outcome
 from teen.training.pace import ENOUGH, SETTLING, Pace
 from teen.training.progress import Progress
+from teen.training.screen import duration, flowed, score_lines
 
 
 class Clock:

@@ -48,19 +48,10 @@ class Agent:
         seeds = f"{len(self.seeds)} seeds" if len(self.seeds) > 1 else f"seed {self.seeds[0]}"
         return f"<Agent: {self.settings.algo} on {self.settings.env}, {seeds}, {self.step:,} steps>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what an agent is made of: compiled functions and environments are made again."""
         weights = jax.tree.map(np.asarray, self.weights)
-        return {
-            "settings": self.settings,
-            "config": self.config,
-            "step": self.step,
-            "weights": weights,
-            "steps": self.steps,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        return Agent, (self.settings, self.config, self.step, weights, self.steps)
 
     def act(
         self, obs: Any, *, deterministic: bool = True, episode_start: Any = None, seed: int | None = None
@@ -75,7 +66,7 @@ class Agent:
         env = self._spaces()
         player = self._player(0 if seed is None else self.seeds.index(seed))
         rows, batch = env.rows(obs)
-        actions = env.scale(player.best(rows) if deterministic else player.explore(rows, episode_start))
+        actions = env.scale(player.noiseless(rows) if deterministic else player.explore(rows, episode_start))
         return actions if batch else actions[0]
 
     def predict(
@@ -152,12 +143,11 @@ class Player:
         config, weights, self._key = jax.device_put((config, weights, random.key(seed)), self.host)
         self._memos: PyTree = None  # of the episodes under way, leaves (row, ...)
         self._count = 0
+        memo = algo.begin(config, random.key(0), spec)
 
         # Compiled with the weights inside: to pass them at every call takes longer than the arithmetic.
-        def best(rows: Array) -> Array:
-            return vmap(algo.policy, (None, None, None, 0))(
-                config, weights, algo.begin(config, random.key(0), spec), rows
-            )
+        def noiseless(rows: Array) -> Array:
+            return vmap(lambda obs: algo.policy(config, weights, memo, obs))(rows)
 
         def begin(key: Array, count: int) -> PyTree:
             return vmap(lambda key: algo.begin(config, key, spec))(random.split(key, count))
@@ -170,21 +160,20 @@ class Player:
 
             return vmap(act)(memos, rows, random.split(key, len(rows)))
 
-        self._best, self._begin, self._explore = jax.jit(best), jax.jit(begin, static_argnums=1), jax.jit(explore)
+        self._noiseless, self._explore = jax.jit(noiseless), jax.jit(explore)
+        self._begin = jax.jit(begin, static_argnums=1)
         # For one observation NumPy is faster: a compiled call waits for a thread of XLA's.
-        memo = algo.begin(config, random.key(0), spec)
         one = np.zeros((1, spec.obs), np.float32)
-        self._best_of_one = numpy_version(
+        self._noiseless_one = numpy_version(
             lambda rows: algo.policy(config, weights, memo, rows[0])[None], one, any_product=True
         )
 
-    def best(self, rows: np.ndarray) -> np.ndarray:
+    def noiseless(self, rows: np.ndarray) -> np.ndarray:
         """Return the actions without noise, (row, action)."""
-        if self._best_of_one and len(rows) == 1:
-            actions: np.ndarray = self._best_of_one(rows)
-            return actions
+        if self._noiseless_one and len(rows) == 1:
+            return np.asarray(self._noiseless_one(rows))
         with jax.default_device(self.host):
-            return np.asarray(self._best(rows))
+            return np.asarray(self._noiseless(rows))
 
     def explore(self, rows: np.ndarray, starts: Any) -> np.ndarray:
         """Return actions as in training, (row, action). `starts` says in which rows an episode starts, (row,)."""

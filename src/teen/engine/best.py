@@ -7,7 +7,7 @@ import numpy as np
 
 from ..snapshot import Snapshot, filled, on_host
 from ..spec import PyTree
-from .evaluate import HEADLINE, Episode
+from .evaluate import Episode, headline_mean
 
 Arrays = dict[str, np.ndarray]  # one lane's weights, by path
 
@@ -27,17 +27,18 @@ class Best:
         the thread that evaluates, so that training need not wait for the copy; changes nothing."""
         arrays, found = on_host(weights), {}
         for lane, rows in enumerate(episodes):
-            scores = [row.score for row in rows if row.policy == HEADLINE]
-            if scores and (lane not in self.lanes or np.mean(scores) > self.lanes[lane].score):
-                own = {name: leaf[lane].copy() for name, leaf in arrays.items()}
-                found[lane] = Kept(step, float(np.mean(scores)), own)
+            if rows and self._is_best(lane, score := headline_mean(rows)):
+                found[lane] = Kept(step, score, {name: leaf[lane].copy() for name, leaf in arrays.items()})
         return found
 
     def take(self, found: dict[int, Kept]) -> None:
         """Keep what is better than what has been taken meanwhile. Evaluations are taken in the order of their steps."""
         for lane, kept in found.items():
-            if lane not in self.lanes or kept.score > self.lanes[lane].score:
+            if self._is_best(lane, kept.score):
                 self.lanes[lane] = kept
+
+    def _is_best(self, lane: int, score: float) -> bool:
+        return lane not in self.lanes or score > self.lanes[lane].score
 
     def snapshot(self) -> Snapshot:
         arrays = {f"{lane}/{name}": leaf for lane, kept in self.lanes.items() for name, leaf in kept.weights.items()}

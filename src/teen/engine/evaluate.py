@@ -29,6 +29,12 @@ class Episode(NamedTuple):
     length: int
 
 
+@np.errstate(over="ignore", invalid="ignore")  # returns may be as large as they like
+def headline_mean(episodes: Sequence[Episode]) -> float:
+    """Return the mean return of the headline policy."""
+    return float(np.mean([e.score for e in episodes if e.policy == HEADLINE]))
+
+
 def rollout(
     envs: Envs,
     policy: Callable[[np.ndarray], np.ndarray],

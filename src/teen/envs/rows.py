@@ -20,13 +20,12 @@ def rows(
     if space.shape is None and not isinstance(space, spaces.Dict):
         return flatten(obs)[None], False  # a tuple: one at a time
     array = np.asarray(obs)
-    if array.shape == space.shape:
-        return flatten(obs)[None], False
-    if space.shape is not None and array.ndim and array.shape[1:] == space.shape:
-        return np.stack([flatten(one) for one in array]), True
-    if array.shape == (size,) or array.shape[1:] == (size,):
-        return array.reshape(-1, size).astype(np.float32), array.ndim == 2
-    return None
+    one, batch = array.shape == space.shape, array.ndim > 0 and array.shape[1:] == space.shape
+    if (one or batch) and not isinstance(space, spaces.Box):
+        return np.stack([flatten(part) for part in ([obs] if one else array)]), batch
+    if not (one or batch):  # flat already
+        one, batch = array.shape == (size,), array.shape[1:] == (size,)
+    return (array.reshape(-1, size).astype(np.float32), batch) if one or batch else None
 
 
 def _of_dict(
@@ -35,11 +34,11 @@ def _of_dict(
     if not set(keys) <= obs.keys():
         return None
     parts = {key: np.asarray(obs[key]) for key in keys}
-    one = all(part.size == spaces.flatdim(space[key]) for key, part in parts.items())
+    sizes = {key: spaces.flatdim(space[key]) for key in keys}
     deeper = {part.ndim - len(space[key].shape or ()) for key, part in parts.items()}
-    if one and deeper != {1}:
+    if deeper != {1} and all(part.size == sizes[key] for key, part in parts.items()):
         return flatten(obs)[None], False
-    counts = {len(part) if part.ndim else 0 for part in parts.values()}
-    if len(counts) > 1 or any(part.size != counts.copy().pop() * spaces.flatdim(space[k]) for k, part in parts.items()):
+    count = min(len(part) if part.ndim else 0 for part in parts.values())
+    if any(part.size != count * sizes[key] for key, part in parts.items()):
         return None
-    return np.stack([flatten({key: part[i] for key, part in parts.items()}) for i in range(counts.pop())]), True
+    return np.stack([flatten({key: part[i] for key, part in parts.items()}) for i in range(count)]), True

@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from ..engine import device
 from ..engine.log import Log
 from ..errors import EnvironmentFault, UserError
 from ..settings import number_text
+from ..training.machine import cpu_model
 from ..training.prepared import Prepared
 from ..training.stopping import stop_requests
 from .runs import PlannedRun
@@ -31,11 +31,7 @@ Speeds = dict[str, float]  # by kind of program: seconds that a step of all lane
 def machine() -> str:
     """Return the processor, the device and the version of JAX, on which speeds depend."""
     device.check()
-    cpu = platform.processor()
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as file:
-            cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), cpu)
-    return f"{os.cpu_count()} × {cpu}, {jax.devices()[0].device_kind}, jax {jax.__version__}"
+    return f"{os.cpu_count()} × {cpu_model()}, {jax.devices()[0].device_kind}, jax {jax.__version__}"
 
 
 def kind(planned: PlannedRun) -> str:

@@ -15,11 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..engine.evaluate import Episode
+from ..engine.evaluate import Episode, headline_mean
 from ..engine.plan import Plan
-from .layout import duration, flowed, score_lines
 from .pace import Pace
-from .scores import headline_mean
+from .screen import duration, flowed, score_lines
 
 SHOWN_METRICS = ("critic_loss", "q", "discriminator_accuracy", "diversity_bound", "clipped_share", "action_spread")
 NOTEBOOK = 100, 60  # columns and lines of a display in a notebook

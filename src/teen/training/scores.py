@@ -4,15 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..engine.evaluate import HEADLINE, Episode
+from ..engine.evaluate import HEADLINE, Episode, headline_mean
 
 NONE = "–"  # in place of the standard deviation of a single value, and of a return that there is not yet
-
-
-@np.errstate(over="ignore", invalid="ignore")  # returns may be as large as they like
-def headline_mean(episodes: Sequence[Episode]) -> float:
-    """Return the mean return of the evaluated policy."""
-    return float(np.mean([e.score for e in episodes if e.policy == HEADLINE]))
 
 
 def seed_means(episodes: Sequence[Episode]) -> list[float]:
@@ -21,7 +15,7 @@ def seed_means(episodes: Sequence[Episode]) -> list[float]:
     return [headline_mean([e for e in episodes if e.seed == seed]) for seed in seeds]
 
 
-@np.errstate(over="ignore", invalid="ignore")
+@np.errstate(over="ignore", invalid="ignore")  # returns may be as large as they like
 def std(values: Sequence[float], digits: str) -> str:
     """Return the sample standard deviation (n - 1)."""
     return format(np.std(values, ddof=1), digits) if len(values) > 1 else NONE
