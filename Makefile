@@ -50,7 +50,7 @@ format: $(VENV)/ready-dev
 	@touch $@
 
 test-peers: .venv-bench/ready  ## our agents in the hands of Stable-Baselines3
-	.venv-bench/bin/python -m pytest -m peers
+	.venv-bench/bin/python -m pytest -m peers tests/peers
 
 bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limits; a quarter of an hour on 2 cores
 	.venv-bench/bin/python -m benchmarks
