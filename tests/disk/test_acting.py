@@ -2,6 +2,7 @@
 
 import pickle
 
+import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -68,6 +69,61 @@ def test_exploring_adds_noise_and_keeps_the_member_for_an_episode(agent):
     # Three members act: within an episode the distance to the first action is noise; over a start it is more.
     within, over = (np.abs(other - scaled[0]).mean() for other in scaled[1:])
     assert within < over
+
+
+def test_one_member_acts_alone(agent):
+    """Against its network, computed from its arrays; one observation takes another way than several."""
+
+    def by_hand(seed, member, row):
+        for layer in (layers := agent.weights.members.actor):
+            weight, bias = (np.asarray(leaf, float)[agent.seeds.index(seed), member] for leaf in layer)
+            row = weight @ row + bias
+            row = np.tanh(row) if layer is layers[-1] else np.maximum(row, 0)
+        low, high = np.array([[-1.0, 0.0], [-100.0, 5.0]]), np.array([[1.0, 1.0], [300.0, 6.0]])
+        return low + (row.reshape(2, 2) + 1) / 2 * (high - low)
+
+    for seed in (3, 7):
+        for member in range(3):
+            action = agent.act(ONE, seed=seed, member=member)
+            np.testing.assert_allclose(action, by_hand(seed, member, FLAT), rtol=1e-5, atol=1e-6)
+            both = agent.predict(BATCH, seed=seed, member=np.int64(member))[0]
+            np.testing.assert_allclose(both[0], action, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(both[1], by_hand(seed, member, FLAT / 2), rtol=1e-5, atol=1e-6)
+        members = [agent.act(ONE, seed=seed, member=member) for member in range(3)]
+        np.testing.assert_allclose(np.mean(members, 0), agent.act(ONE, seed=seed), rtol=1e-5, atol=1e-6)
+        assert not np.allclose(members[0], members[1])
+
+
+@pytest.mark.parametrize("member", [3, -1, 1.0, True, "0"])
+def test_no_such_member(agent, member):
+    with pytest.raises(UserError, match=r"there is no member .*: this agent has members 0 to 2"):
+        agent.act(ONE, member=member)
+
+
+def test_a_member_does_not_explore(agent):
+    with pytest.raises(UserError, match="a member acts without noise"):
+        agent.act(ONE, member=1, deterministic=False)
+
+
+@pytest.mark.parametrize(("algo", "normalise_obs"), [("sunrise", False), ("rnd", True)])
+def test_members_of_every_ensemble(algo, normalise_obs):
+    """Around other algorithms and normalisation, against the algorithm's own `members`."""
+    base = {"base": "teen"} if algo == "rnd" else {}
+    made = dict(n=2, width=8, seeds=1, normalise_obs=normalise_obs, show=False, **base)
+    agent = getattr(teen, algo.upper())("Pendulum-v1", **made).agent
+    obs = np.array([0.5, -0.5, 3.0], np.float32)
+    weights = jax.tree.map(lambda leaf: leaf[0], agent.weights)
+    own = 2 * np.asarray(agent.algo.members(agent.config, weights, np.stack([obs, obs])))  # torques of -2 to 2
+    assert not np.allclose(own[0], own[1])
+    for member in range(2):
+        np.testing.assert_allclose(agent.act(obs, member=member), own[member], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("algo", "normalise_obs"), [("redq", False), ("rnd", True)])
+def test_algorithms_without_members(algo, normalise_obs):
+    agent = getattr(teen, algo.upper())("Pendulum-v1", width=8, seeds=1, normalise_obs=normalise_obs, show=False).agent
+    with pytest.raises(UserError, match="this algorithm has no members"):
+        agent.act(np.zeros(3), member=0)
 
 
 def test_pickled_and_shown(agent):

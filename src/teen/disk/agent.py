@@ -12,6 +12,7 @@ from ..config.run import RunSettings
 from ..engine import memory
 from ..engine.best import Kept, joined
 from ..engine.evaluate import Episode, copies_needed, evaluate
+from ..engine.members import check_member, member_policy
 from ..engine.on_numpy import numpy_version
 from ..envs import Envs
 from ..errors import UserError
@@ -33,7 +34,7 @@ class Agent:
         self.steps = steps or (step,) * len(settings.seeds)
         self.algo = algos.find(settings.algo, settings.normalise_obs)
         self.configs = stacked([config] * len(settings.seeds))  # leaves (seed,)
-        self._players: dict[int, Player] = {}  # by lane
+        self._players: dict[tuple[int, int | None], Player] = {}  # by lane and member
         self._env: Envs | None = None
 
     @property
@@ -54,17 +55,27 @@ class Agent:
         return Agent, (self.settings, self.config, self.step, weights, self.steps)
 
     def act(
-        self, obs: Any, *, deterministic: bool = True, episode_start: Any = None, seed: int | None = None
+        self,
+        obs: Any,
+        *,
+        deterministic: bool = True,
+        episode_start: Any = None,
+        seed: int | None = None,
+        member: int | None = None,
     ) -> np.ndarray:
         """Return the action for an observation of the environment, or the actions for a batch of them, in its bounds.
 
-        `seed` chooses the policy, which is that of the first seed if none is named. Without `deterministic` it explores
-        as in training; an ensemble then draws the acting member when an episode starts, (row,).
+        `seed` chooses the policy, which is that of the first seed if none is named; `member` one member of an ensemble
+        alone. Without `deterministic` it explores as in training; an ensemble then draws the acting member when an
+        episode starts, (row,).
         """
         if seed is not None and seed not in self.seeds:
             raise UserError(f"this agent has seeds {list(self.seeds)}, not {seed}")
+        check_member(self.algo, self.config, member)
+        if member is not None and not deterministic:
+            raise UserError("a member acts without noise: leave out deterministic=False, or the member")
         env = self._spaces()
-        player = self._player(0 if seed is None else self.seeds.index(seed))
+        player = self._player(0 if seed is None else self.seeds.index(seed), member)
         rows, batch = env.rows(obs)
         actions = env.scale(player.noiseless(rows) if deterministic else player.explore(rows, episode_start))
         return actions if batch else actions[0]
@@ -77,10 +88,12 @@ class Agent:
         deterministic: bool = True,
         *,
         seed: int | None = None,
+        member: int | None = None,
     ) -> tuple[np.ndarray, None]:
         """Return the action of `act`, with Stable-Baselines3's signature: its `evaluate_policy` takes an agent. There
         is no recurrent state. Unlike there, the default is the policy without noise."""
-        return self.act(observation, deterministic=deterministic, episode_start=episode_start, seed=seed), None
+        how = {"deterministic": deterministic, "episode_start": episode_start}
+        return self.act(observation, **how, seed=seed, member=member), None
 
     def evaluate(self, episodes: int = 10, seed: int = 0, members: bool = False) -> list[Episode]:
         """Play fresh episodes of every seed's policy. `seed` chooses other starts."""
@@ -128,17 +141,19 @@ class Agent:
             self._env = env
         return self._env
 
-    def _player(self, lane: int) -> "Player":
-        if lane not in self._players:
+    def _player(self, lane: int, member: int | None) -> "Player":
+        if (lane, member) not in self._players:
             one = jax.tree.map(lambda leaf: leaf[lane], (self.configs, self.weights))
-            self._players[lane] = Player(self.algo, one[0], one[1], self.spec, self.seeds[lane])
-        return self._players[lane]
+            self._players[lane, member] = Player(self.algo, one[0], one[1], self.spec, self.seeds[lane], member)
+        return self._players[lane, member]
 
 
 class Player:
-    """One policy on the host's CPU: a call for a few observations is too small for a GPU."""
+    """One policy, or one member's, on the host's CPU: a call for a few observations is too small for a GPU."""
 
-    def __init__(self, algo: AnyAlgorithm, config: Any, weights: PyTree, spec: Spec, seed: int):
+    def __init__(
+        self, algo: AnyAlgorithm, config: Any, weights: PyTree, spec: Spec, seed: int, member: int | None = None
+    ):
         self.host = jax.devices("cpu")[0]
         config, weights, self._key = jax.device_put((config, weights, random.key(seed)), self.host)
         self._memos: PyTree = None  # of the episodes under way, leaves (row, ...)
@@ -147,7 +162,7 @@ class Player:
 
         # Compiled with the weights inside: to pass them at every call takes longer than the arithmetic.
         def noiseless(rows: Array) -> Array:
-            return vmap(lambda obs: algo.policy(config, weights, memo, obs))(rows)
+            return vmap(lambda obs: member_policy(algo, config, weights, memo, obs, member))(rows)
 
         def begin(key: Array, count: int) -> PyTree:
             return vmap(lambda key: algo.begin(config, key, spec))(random.split(key, count))
@@ -165,7 +180,7 @@ class Player:
         # For one observation NumPy is faster: a compiled call waits for a thread of XLA's.
         one = np.zeros((1, spec.obs), np.float32)
         self._noiseless_one = numpy_version(
-            lambda rows: algo.policy(config, weights, memo, rows[0])[None], one, any_product=True
+            lambda rows: member_policy(algo, config, weights, memo, rows[0], member)[None], one, any_product=True
         )
 
     def noiseless(self, rows: np.ndarray) -> np.ndarray:

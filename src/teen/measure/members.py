@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, vmap
 
+from ..engine.members import proposals
 from ..spec import AnyAlgorithm, PyTree
-from .plays import Play, mean_action, member_alone, proposals
+from .plays import Play, mean_action, member_alone
 from .rollouts import Scene, play
 from .rows import in_chunks, insight_function
 from .visits import Visits

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array, random
 
 from ..algos.insight import insight_of
+from ..engine.members import proposals
 from ..spec import AnyAlgorithm, PyTree, Spec
 
 Played = tuple[Array, Array]  # action, bonus
@@ -56,9 +57,3 @@ def mean_action(
 ) -> Played:
     """Play the mean of the members' actions."""
     return proposals(algo, cfg, weights, obs).mean(0), jnp.zeros(())
-
-
-def proposals(algo: AnyAlgorithm, cfg: Any, weights: PyTree, obs: Array) -> Array:
-    """Return what each member would do in a state, without noise: (obs,) -> (member, action)."""
-    assert algo.members
-    return algo.members(cfg, weights, jnp.broadcast_to(obs[None], (algo.size(cfg), len(obs))))
