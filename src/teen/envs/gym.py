@@ -139,8 +139,8 @@ def described(error: BaseException) -> str:
         return type(error).__name__
 
 
-def make_one(name: str) -> gymnasium.Env[Any, Any]:
-    """Return one environment. A UserError says why it cannot be made."""
+def make_one(name: str, **more: Any) -> gymnasium.Env[Any, Any]:
+    """Return one environment, with `more` arguments than its name has. A UserError says why it cannot be made."""
     names.check(name)
     if names.is_suite(name):
         register_suite(name)
@@ -149,7 +149,9 @@ def make_one(name: str) -> gymnasium.Env[Any, Any]:
         with warnings.catch_warnings(), quiet_mujoco():
             # An older version is often chosen on purpose: the paper used v3.
             warnings.filterwarnings("ignore", message=".*is out of date.*")
-            return _checked(made_by()) if made_by else gymnasium.make(names.registered_id(name), **values)
+            if made_by:
+                return _checked(made_by(**more))
+            return gymnasium.make(names.registered_id(name), **{**values, **more})
     except NOT_ITS_FAULT:
         raise
     except (gymnasium.error.Error, ImportError) as error:
