@@ -1,5 +1,6 @@
 """A trained agent in a user's hands: it acts and is evaluated. Where it is saved is the business of `saved`."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..engine.members import check_member, member_policy
 from ..engine.on_numpy import numpy_version
 from ..envs import Envs
 from ..errors import UserError
-from ..settings import stacked
+from ..settings import replace, stacked
 from ..spec import AnyAlgorithm, PyTree, Spec
 
 
@@ -27,10 +28,20 @@ class Agent:
     >>> action = agent.act(obs)              # the first seed's policy, in the environment's bounds
     """
 
-    def __init__(self, settings: RunSettings, config: Any, step: int, weights: PyTree, steps: tuple[int, ...] = ()):
+    def __init__(
+        self,
+        settings: RunSettings,
+        config: Any,
+        step: int,
+        weights: PyTree,
+        steps: tuple[int, ...] = (),
+        complete: bool = True,
+    ):
         """The leaves of `weights` are (seed, ...). `steps` are those of each seed's weights, where these were kept
-        because they were the best so far."""
+        because they were the best so far. An agent that is not `complete` has only what acting reads; the rest of its
+        weights is NaN."""
         self.settings, self.config, self.step, self.weights = settings, config, step, weights
+        self.complete = complete
         self.steps = steps or (step,) * len(settings.seeds)
         self.algo = algos.find(settings.algo, settings.normalise_obs)
         self.configs = stacked([config] * len(settings.seeds))  # leaves (seed,)
@@ -52,7 +63,7 @@ class Agent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what an agent is made of: compiled functions and environments are made again."""
         weights = jax.tree.map(np.asarray, self.weights)
-        return Agent, (self.settings, self.config, self.step, weights, self.steps)
+        return Agent, (self.settings, self.config, self.step, weights, self.steps, self.complete)
 
     def act(
         self,
@@ -109,6 +120,20 @@ class Agent:
         finally:
             pool.close()
         return [row._replace(step=step) for step, lane in zip(self.steps, rows, strict=True) for row in lane]
+
+    def only(self, seeds: Sequence[int]) -> "Agent":
+        """Return this agent with the policies of these seeds alone."""
+        if unknown := [seed for seed in seeds if seed not in self.seeds]:
+            raise UserError(f"this agent has seeds {list(self.seeds)}, not {unknown[0]}")
+        lanes = [self.seeds.index(seed) for seed in seeds]
+        weights = jax.tree.map(lambda leaf: leaf[np.array(lanes)], self.weights)
+        settings = replace(self.settings, {"seeds": tuple(seeds)})
+        return Agent(settings, self.config, self.step, weights, tuple(self.steps[i] for i in lanes), self.complete)
+
+    def check_complete(self, what: str) -> None:
+        """Raise a UserError, which begins with `what`, if there are no weights but those that acting reads."""
+        if not self.complete:
+            raise UserError(f"{what} needs critics, and this agent was shared without them: it can only act")
 
     def at_best(self, kept: dict[int, Kept], first: int) -> "Agent | None":
         """Return this agent with each seed's best weights; None where there are none. The seeds are the lanes of a

@@ -24,18 +24,19 @@ from . import agreement, checkpoint, saved
 from .agent import Agent
 from .agreement import Refused
 from .checkpoint import Checkpoint
+from .elsewhere import found
 
 
 def load(path: str | Path, trust: Trust = (), *, env: Any = None, best: bool = False) -> Agent:
-    """Return the agent of a run folder, or of a folder to which a model was saved. Files are checked against what the
-    config says they hold.
+    """Return the agent of a run folder, or of a folder to which a model was saved; also `pretrained/TASK` and
+    `hf:USER/NAME`. Files are checked against what the config says they hold.
 
     `trust` lists the modules that they may name, such as that of an environment of your own: to import a module is to
     execute it. `env` is the environment to act in: it must be given if it was given as a Python object. `best` asks for
     each seed's weights at its best evaluation instead of the last ones.
     """
     device.check()
-    folder, task = Path(path), None if env is None else envs.name_of(env)
+    folder, task = found(path), None if env is None else envs.name_of(env)
     if isinstance(env, str):
         import_named({"env": env})
     try:

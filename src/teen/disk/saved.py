@@ -22,27 +22,31 @@ from ..config.modules import Trust
 from ..config.run import RunSettings
 from ..config.toml import versions
 from ..engine import memory
+from ..engine.needed import acting_names
 from ..errors import UserError
 from ..settings import flat, leaves, replace, shown
-from ..snapshot import filled, on_host
-from ..spec import PyTree, Spec
+from ..snapshot import filled, named, on_host
+from ..spec import AnyAlgorithm, PyTree, Spec
 from . import agreement, files
 from .agent import Agent
 from .files import write_atomically
 from .parsing import arrays_of, json_of, whole_number
 
 FORMAT = 3  # 2 had the config's per-lane numbers among the weights, where they were needed; they are dropped
+SLIM = 4  # only what acting reads, and perhaps in half precision: what `teen share` writes
 LAST, BEST = "agent", "agent-best"  # in a run folder: the newest, and each seed's best so far
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
 LARGEST_CARD = 2**20  # bytes; a real one has two thousand
 LARGEST_STEP = 10**12
 
 
-def save(folder: Path, agent: Agent, spec: Spec) -> None:
-    """Write both files atomically, so that an agent on disk is always whole."""
+def save(folder: Path, agent: Agent, spec: Spec, *, slim: bool = False, half: bool = False) -> None:
+    """Write both files atomically, so that an agent on disk is always whole. A `slim` one has only what acting reads,
+    with `half` the matrices in float16."""
     files.make_folder(folder)
+    slim = slim or half or not agent.complete
     card = {
-        "format": FORMAT,
+        "format": SLIM if slim else FORMAT,
         "step": agent.step,
         "obs": spec.obs,
         "action": spec.action,
@@ -53,6 +57,12 @@ def save(folder: Path, agent: Agent, spec: Spec) -> None:
     if set(agent.steps) != {agent.step}:
         card["steps"] = agent.steps
     arrays = {name: np.ascontiguousarray(leaf) for name, leaf in on_host(agent.weights).items()}
+    if slim:
+        kept = acting_names(agent.algo, agent.config, agent.weights, spec)
+        arrays = {name: array for name, array in arrays.items() if name in kept}
+    if half:
+        arrays = {name: array.astype(_stored(name, array)) for name, array in arrays.items()}
+        card["half"] = True
     write_atomically(folder / WEIGHTS, safetensors.numpy.save(arrays))
     write_atomically(folder / CARD, (json.dumps(card, indent=2) + "\n").encode())
 
@@ -101,18 +111,26 @@ def read(folder: Path, trust: Trust = ()) -> Agent:
     except ValueError as error:
         raise _damaged(folder, f"{CARD}: {error}") from None
     values = {**flat(settings), **flat(config)}
-    named = {name: value for name, value in values.items() if name in card["run"] or name in card["config"]}
-    agreement.check(folder.parent, named, folder / CARD)
+    said = {name: value for name, value in values.items() if name in card["run"] or name in card["config"]}
+    agreement.check(folder.parent, said, folder / CARD)
     dropped = {leaf.name for leaf in leaves(config) if leaf.per_lane} if card["format"] == 2 else set()
+    algo, slim = algos.find(settings.algo, settings.normalise_obs), card["format"] == SLIM
+    template = _template(algo, config, spec, len(settings.seeds))
+    everything = named(template)
+    expected = acting_names(algo, config, template, spec) if slim else everything.keys()
     try:
-        weights = _weights(folder, _template(settings, config, spec), dropped)
+        arrays = _arrays(folder, {name: everything[name] for name in expected}, dropped, bool(card.get("half")))
+        absent = {
+            name: np.full(leaf.shape, np.nan, leaf.dtype) for name, leaf in everything.items() if name not in expected
+        }
+        weights = jax.tree.map(jnp.asarray, filled(template, {**arrays, **absent}))
     except FileNotFoundError as error:
         raise UserError(f"{folder.parent} holds no agent yet: {error.filename} is missing") from None
     except OSError as error:
         raise _damaged(folder, f"{WEIGHTS} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise _damaged(folder, f"{WEIGHTS}: {error}") from None
-    return Agent(settings, config, int(card["step"]), weights, tuple(card.get("steps", ())))
+    return Agent(settings, config, int(card["step"]), weights, tuple(card.get("steps", ())), not slim)
 
 
 def _card(folder: Path) -> dict[str, Any]:
@@ -121,8 +139,8 @@ def _card(folder: Path) -> dict[str, Any]:
         card = json_of(files.read(folder.parent, f"{folder.name}/{CARD}", LARGEST_CARD))
         if not isinstance(card, dict):
             raise ValueError("it is no table")
-        if card.get("format") not in (2, FORMAT):
-            number = f"has format {shown(card.get('format'))}; this version reads 2 and {FORMAT}"
+        if card.get("format") not in (2, FORMAT, SLIM):
+            number = f"has format {shown(card.get('format'))}; this version reads 2, {FORMAT} and {SLIM}"
             raise UserError(f"the agent in {folder} {number}")
         for part in ("run", "config"):
             if not isinstance(card.get(part), dict):
@@ -150,26 +168,34 @@ def _damaged(folder: Path, problem: str) -> UserError:
     return UserError(f"the agent in {folder} is damaged: {problem}")
 
 
-def _template(settings: RunSettings, config: Any, spec: Spec) -> PyTree:
+def _template(algo: AnyAlgorithm, config: Any, spec: Spec, seeds: int) -> PyTree:
     """Return the shapes that the weights of these settings have."""
-    algo = algos.find(settings.algo, settings.normalise_obs)
 
     def weights(key: jax.Array) -> PyTree:
         return algo.weights(config, algo.init(config, key, spec))
 
-    return jax.eval_shape(vmap(weights), random.split(random.key(0), len(settings.seeds)))
+    return jax.eval_shape(vmap(weights), random.split(random.key(0), seeds))
 
 
-def _weights(folder: Path, template: PyTree, dropped: set[str]) -> PyTree:
-    """Return the weights, whose size must be that of the template. Files say how large they are and may be sparse: what
-    the settings imply, and what the machine has, is compared before anything is read."""
-    implied, arrays = memory.size(template), len(jax.tree.leaves(template))
+def _arrays(folder: Path, expected: dict[str, Any], dropped: set[str], half: bool) -> dict[str, np.ndarray]:
+    """Return the arrays, whose size must be that of the expected ones. Files say how large they are and may be sparse:
+    what the settings imply, and what the machine has, is compared before anything is read."""
+    stored = {name: _stored(name, leaf) if half else leaf.dtype for name, leaf in expected.items()}
+    implied = sum(leaf.size * stored[name].itemsize for name, leaf in expected.items())
     with files.opened(folder.parent, f"{folder.name}/{WEIGHTS}") as file:
         there = os.fstat(file.fileno()).st_size
-        if not implied <= there <= 2 * implied + 1024 * arrays + 2**16:  # with names, and what format 2 had
+        if not implied <= there <= 2 * implied + 1024 * len(expected) + 2**16:  # with names, and what format 2 had
             raise ValueError(f"it has {there:,} bytes, and settings and seeds imply {implied:,}")
-        if 3 * implied > memory.of_machine():  # read, taken apart and copied
+        if 3 * memory.size(expected) > memory.of_machine():  # read, taken apart and copied
             raise ValueError(f"its {there / 2**30:,.1f} GiB do not fit in this machine's memory")
-        named = arrays_of(files.read_bounded(file, there, folder / WEIGHTS))
-    kept = {name: array for name, array in named.items() if name.rpartition(".")[2] not in dropped}
-    return jax.tree.map(jnp.asarray, filled(template, kept))
+        found = arrays_of(files.read_bounded(file, there, folder / WEIGHTS))
+    kept = {name: array for name, array in found.items() if name.rpartition(".")[2] not in dropped}
+    for name in kept.keys() & stored.keys():
+        if kept[name].dtype != stored[name]:
+            raise ValueError(f"{name} should be {stored[name]}, not {kept[name].dtype}")
+    return {name: array.astype(expected[name].dtype) if name in expected else array for name, array in kept.items()}
+
+
+def _stored(name: str, leaf: Any) -> np.dtype[Any]:
+    """Return how an array is stored in half precision: matrices are most of it, and counts and sums stay exact."""
+    return np.dtype(np.float16) if name.endswith(".weight") else np.dtype(leaf.dtype)

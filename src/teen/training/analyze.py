@@ -30,6 +30,7 @@ def analyze(path: Path, episodes: int = 10, seed: int = 0, trust: Trust = ()) ->
     same step are replaced, others are kept. `seed` chooses other starting states; `trust` lists the modules that the
     run may name."""
     agent = load(path, trust)
+    agent.check_complete("a diagnosis")
     for name in logs.REPLACED:
         logs.read_whole(path, name)  # damage is reported before the expensive part
     if not os.access(path, os.W_OK):
