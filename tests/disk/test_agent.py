@@ -30,12 +30,12 @@ def test_agents_of_format_2_load_and_act_as_they_did(name):
         np.testing.assert_allclose(agent.act(obs, seed=int(seed)), action, rtol=1e-6)
 
 
-@pytest.mark.parametrize("number", [1, 4, "2"])
+@pytest.mark.parametrize("number", [1, 5, "2"])
 def test_another_format_is_refused_by_number(tmp_path, number):
     shutil.copytree(SAVED / "teen", tmp_path / "run")
     card = tmp_path / "run" / "agent" / "agent.json"
     card.write_text(json.dumps({**json.loads(card.read_text()), "format": number}))
-    with pytest.raises(UserError, match=f"has format {number!r}; this version reads 2 and 3"):
+    with pytest.raises(UserError, match=f"has format {number!r}; this version reads 2, 3 and 4"):
         teen.load(tmp_path / "run")
 
 
