@@ -24,6 +24,7 @@ usage: teen COMMAND [options]
   teen envs                                        the tasks that can be trained on here
   teen analyze runs/cheetah                        bias, entropies and members of a trained agent
   teen compare runs/a runs/b                       tables: mean ± std, IQM with intervals, who is better
+  teen export runs/cheetah --to onnx --out p.onnx  the policy for other programs; also numpy, and episodes for minari
   teen report runs/a runs/b --out report           one page to look at, with figures and data
   teen serve runs                                  the same page live, on this machine only
   teen paper                                       every table and figure of the paper
@@ -32,7 +33,7 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 
 # Each is a module of this package with a function `command(arguments) -> exit code`, imported when it is used:
 # JAX, simulators and matplotlib take seconds to import.
-COMMANDS = ("train", "eval", "share", "envs", "analyze", "compare", "report", "serve", "paper")
+COMMANDS = ("train", "eval", "envs", "analyze", "compare", "export", "report", "serve", "paper")
 WORKERS = (["train"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 
