@@ -83,8 +83,9 @@ def config(cls: type[C]) -> type[C]:
 
 
 def flag(name: str) -> str:
-    """Return a setting's name as the command line has it. A short flag stays as it is."""
-    return name if name.startswith("-") else "--" + name.replace("_", "-")
+    """Return a setting's name as the command line has it; `from_` is `--from`, which Python cannot name. A short flag
+    stays as it is."""
+    return name if name.startswith("-") else "--" + name.rstrip("_").replace("_", "-")
 
 
 class Leaf(NamedTuple):

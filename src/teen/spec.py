@@ -107,6 +107,8 @@ class Algorithm(NamedTuple, Generic[C, S, N, W]):
     members: Callable[[C, W, Array], Array] | None = None  # cfg, weights, (member, obs) -> (member, action)
     insight: Callable[[C], Insight] | None = None  # without it, there are no diagnostics
     on: Callable[[str], C] | None = None  # the default config on another base learner, for --base
+    # cfg, fresh state, weights -> the state that begins with these weights, for --from; without it, there is no --from
+    adopt: Callable[[C, S, W], S] | None = None
 
 
 AnyAlgorithm = Algorithm[Any, Any, Any, Any]

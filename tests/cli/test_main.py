@@ -70,6 +70,8 @@ LONG = "x" * 300  # file systems take names of 255 bytes
         ["train", "--config", LONG],
         ["eval", LONG],
         ["analyze", LONG],
+        ["export", LONG, "--to", "onnx", "--out", "p.onnx"],
+        [*TRAIN, "--from", LONG, "--out", "run"],
         ["compare", LONG],
         ["report", LONG, "--out", "report"],
         ["serve", LONG],

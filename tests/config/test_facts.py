@@ -20,11 +20,11 @@ def test_what_may_change_when_a_run_is_resumed():
 
 
 def test_what_changes_results_but_not_speed():
-    assert {"reward_scale"} == facts.SAME_SPEED
+    assert {"reward_scale", "from_", "from_seed"} == facts.SAME_SPEED
 
 
 def test_what_older_runs_had():
-    assert facts.values_before() == {"n_step": 1, "target_entropy": -1.0}
+    assert facts.values_before() == {"n_step": 1, "target_entropy": -1.0, "from_": "", "from_seed": -1}
 
 
 def test_they_are_known_without_jax():

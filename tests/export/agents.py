@@ -1,7 +1,6 @@
 """Untrained agents of every algorithm, with networks of random numbers and statistics as if much had been seen."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from teen import Agent, envs
@@ -34,13 +33,13 @@ def untrained(algo, task=TASK, normalise_obs=False, seeds="3,7", **settings):
     shapes = jax.eval_shape(lambda key: job.algorithm.weights(config, job.algorithm.init(config, key, spec)), KEY)
 
     def drawn(leaf):
-        return jnp.array(rng.uniform(-0.6, 0.6, (lanes, *leaf.shape)), leaf.dtype)
+        return rng.uniform(-0.6, 0.6, (lanes, *leaf.shape)).astype(leaf.dtype)
 
     weights = jax.tree.map(drawn, shapes)
     if normalise_obs:
         squares = 400 * rng.uniform(0.1, 3, (lanes, spec.obs)) ** 2
         squares[:, 0] = 0  # an entry that never changes
-        seen = Statistics(jnp.full(lanes, 400.0), weights.statistics.mean, jnp.float32(squares))
+        seen = Statistics(np.full(lanes, 400, np.float32), weights.statistics.mean, np.float32(squares))
         weights = weights._replace(statistics=seen)
     return Agent(job.settings, config, 0, weights)
 

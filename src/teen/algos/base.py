@@ -67,6 +67,12 @@ def mean_q(cfg: CriticSettings, weights: ActorCritic, obs: Array, action: Array)
     return nets.critics(weights.critics, obs, action, cfg.critic_norm).mean(0)
 
 
+def adopt_networks(cfg: Any, state: S, weights: ActorCritic) -> S:
+    """Return a fresh state with these networks. The targets are copies of them; Adam begins anew."""
+    s: Any = state
+    return s._replace(actor=weights.actor, critics=weights.critics, target_critics=weights.critics)  # type: ignore[no-any-return]
+
+
 class Learner(NamedTuple, Generic[C, S, N, W]):
     """One actor-critic learner, cut at the target y, so that an ensemble can make y for many of them.
 
@@ -89,6 +95,9 @@ class Learner(NamedTuple, Generic[C, S, N, W]):
     value: Callable[[C, W, Array, Array], Array] = mean_q  # type: ignore[assignment]  # cfg, weights, obs, action
     # cfg, weights, obs, noise -> the action that its Q is about, and its bonus; without it, `policy` and no bonus
     soft_action: Callable[[C, W, Array, Array], tuple[Array, Array]] | None = None
+    adopt: Callable[[C, S, W], S] = (
+        adopt_networks  # cfg, fresh state, weights -> the state that begins with these weights
+    )
 
     def follow(self, cfg: C, weights: W, obs: Array, noise: Array) -> tuple[Array, Array]:
         if self.soft_action is None:
@@ -124,6 +133,7 @@ def single(
         metrics=metrics,
         actor=lambda cfg, weights, memo: weights.actor,
         insight=lambda cfg: insight,
+        adopt=learner.adopt,
     )
 
 

@@ -78,6 +78,9 @@ class Stack(NamedTuple):
     def weights(self, members: PyTree) -> PyTree:
         return vmap(lambda m: self.learner.weights(self.cfg, m))(members)
 
+    def adopt(self, members: PyTree, weights: PyTree) -> PyTree:
+        return vmap(lambda m, w: self.learner.adopt(self.cfg, m, w))(members, weights)
+
     def policies(self, weights: PyTree, obs: Array) -> Array:
         """Return what each member would do in the same state, without noise: (member, action)."""
         return vmap(lambda w: self.learner.policy(self.cfg, w.actor, obs))(weights)
@@ -138,6 +141,10 @@ def ensemble(
         s = stack(cfg)
         return s.learner.follow(s.cfg, one(weights.members, member), obs, member_noise(noise, member))
 
+    def adopt(cfg: C, state: S, weights: W) -> S:
+        s: Any = state
+        return s._replace(members=stack(cfg).adopt(s.members, _members(weights)))  # type: ignore[no-any-return]
+
     insight = Insight(explore, follow, lambda cfg, weights, reward, next_obs: reward, recognise)
     return Algorithm(
         Config=config,
@@ -155,6 +162,7 @@ def ensemble(
         size=lambda cfg: stack(cfg).size,
         members=lambda cfg, weights, obs: stack(cfg).each_policy(_members(weights), obs),
         insight=lambda cfg: insight,
+        adopt=adopt,
     )
 
 

@@ -68,6 +68,10 @@ def normalise(algo: AnyAlgorithm) -> AnyAlgorithm:
     def metrics(cfg: Any, state: State, batch: Batch) -> Metrics:
         return algo.metrics(cfg, state.inner, seen(state.statistics, batch))
 
+    def adopt(cfg: Any, state: State, weights: Weights) -> State:
+        assert algo.adopt
+        return State(algo.adopt(cfg, state.inner, weights.inner), weights.statistics)
+
     def members(cfg: Any, weights: Weights, obs: Array) -> Array:
         assert algo.members
         return algo.members(cfg, weights.inner, normalised(weights.statistics, obs))
@@ -88,6 +92,7 @@ def normalise(algo: AnyAlgorithm) -> AnyAlgorithm:
         ),
         members=members,
         insight=insight if algo.insight else None,
+        adopt=adopt if algo.adopt else None,
     )
 
 

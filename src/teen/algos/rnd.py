@@ -110,6 +110,12 @@ def weights(cfg: Config, state: State) -> Weights:
     return Weights(BASES[cfg.base].weights(cfg.member, state.inner), state.novelty)
 
 
+def adopt(cfg: Config, state: State, weights: Weights) -> State:
+    inner = BASES[cfg.base].adopt
+    assert inner
+    return state._replace(inner=inner(cfg.member, state.inner, weights.inner), novelty=weights.novelty)
+
+
 def members(cfg: Config, weights: Weights, obs: Array) -> Array:
     each_member = BASES[cfg.base].members
     assert each_member
@@ -155,4 +161,5 @@ ALGORITHM: Algorithm[Config, State, Any, Weights] = Algorithm(
     members=members,
     insight=insight,
     on=on,
+    adopt=adopt,
 )

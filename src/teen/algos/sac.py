@@ -23,6 +23,7 @@ from .base import (
     MOST_UNITS,
     Learner,
     Objective,
+    adopt_networks,
     every,
     fit_critics,
     saturated_share,
@@ -163,6 +164,14 @@ def weights(cfg: Config, state: State) -> Weights:
     return Weights(state.actor, state.critics, jnp.exp(state.log_temperature))
 
 
+def adopt(cfg: Config, state: State, weights: Weights) -> State:
+    """Take over a tuned temperature, too; a fixed one is a setting."""
+    state = adopt_networks(cfg, state, weights)
+    if cfg.temperature == "fixed":
+        return state
+    return state._replace(log_temperature=jnp.log(jnp.maximum(weights.temperature, 1.2e-38)))
+
+
 def explore(cfg: Config, actor: nets.MLP, obs: Array, noise: Array) -> Array:
     return sample(actor, obs[None], noise[None])[0][0]
 
@@ -182,6 +191,17 @@ def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
 
 
 LEARNER = Learner(
-    Config, init, draw, next_action, q, improve, move_targets, weights, explore, policy, soft_action=soft_action
+    Config,
+    init,
+    draw,
+    next_action,
+    q,
+    improve,
+    move_targets,
+    weights,
+    explore,
+    policy,
+    soft_action=soft_action,
+    adopt=adopt,
 )
 ALGORITHM = single(LEARNER, update, metrics)

@@ -24,6 +24,7 @@ from .base import (
     MOST_UNITS,
     Learner,
     Objective,
+    adopt_networks,
     every,
     fit_critics,
     saturated_share,
@@ -140,6 +141,10 @@ def weights(cfg: Config, state: State) -> Weights:
     return Weights(state.actor, state.critics)
 
 
+def adopt(cfg: Config, state: State, weights: Weights) -> State:
+    return adopt_networks(cfg, state, weights)._replace(target_actor=weights.actor)
+
+
 def explore(cfg: Config, actor: nets.MLP, obs: Array, noise: Array) -> Array:
     return jnp.clip(policy(cfg, actor, obs) + cfg.noise * noise, -1, 1)
 
@@ -152,5 +157,5 @@ def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
     return {"saturated_share": saturated_share(nets.actor(state.actor, batch.obs))}
 
 
-LEARNER = Learner(Config, init, draw, next_action, q, improve, move_targets, weights, explore, policy)
+LEARNER = Learner(Config, init, draw, next_action, q, improve, move_targets, weights, explore, policy, adopt=adopt)
 ALGORITHM = single(LEARNER, update, metrics)

@@ -191,6 +191,11 @@ def weights(cfg: Config, state: State) -> Weights:
     return Weights(stack(cfg).weights(state.members), state.discriminator)
 
 
+def adopt(cfg: Config, state: State, weights: Weights) -> State:
+    members = stack(cfg).adopt(state.members, weights.members)
+    return state._replace(members=members, discriminator=weights.discriminator)
+
+
 def act(cfg: Config, actor: PyTree, member: Array, obs: Array, noise: PyTree) -> Acted:
     return stack(cfg).learner.explore(cfg.member, actor, obs, noise), {"z": member[None]}, member
 
@@ -231,5 +236,5 @@ def on(base: str) -> Config:
 
 
 ALGORITHM = ensemble(Config, stack, init, draw, update, weights, recognise=recognise)._replace(
-    act=act, unguided=unguided, policy=policy, metrics=metrics, extras=lambda cfg: (("z", 1),), on=on
+    act=act, unguided=unguided, policy=policy, metrics=metrics, extras=lambda cfg: (("z", 1),), on=on, adopt=adopt
 )

@@ -27,8 +27,8 @@ def command(arguments: list[str]) -> int:
         folder, trust, members, changes = _resume_arguments(arguments)
         outcome = training.resume(folder, trust=trust, command=line, **changes)
     else:
-        values, out, members = _arguments(arguments)
-        outcome = training.train_job(resolve(values), out, command=line)
+        values, out, members, trust = _arguments(arguments)
+        outcome = training.train_job(resolve(values), out, command=line, trust=trust)
     steps = counted(outcome.step, "step")
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         show_episodes(f"{folder} after {steps}", episodes, members)
@@ -47,8 +47,9 @@ def _add_members(parser: Any) -> None:
     parser.add_argument("--members", action="store_true", help="at the end, print the returns of each member, too")
 
 
-def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]:
-    """Return the config file's settings, overridden by flags, the output folder, and whether to print members."""
+def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool, str]:
+    """Return the config file's settings, overridden by flags, the output folder, whether to print members, and the
+    modules that files may name."""
     first = Parser(prog="teen train", add_help=False)  # these decide which other flags there are
     for name in ("--algo", "--base", "--env"):
         first.add_argument(name)
@@ -86,11 +87,11 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool]
     for leaf in leaves(algos.default_config(algo, base)):
         add_setting(algorithm, leaf)
     flags = vars(parser.parse_args(arguments))
-    out, members = flags.pop("out"), flags.pop("members")
-    del flags["config"], flags["resume"], flags["trust"]
+    out, members, trust = flags.pop("out"), flags.pop("members"), flags.pop("trust")
+    del flags["config"], flags["resume"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
-    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members
+    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members, trust
 
 
 def _file_settings(path: Path) -> dict[str, Any]:

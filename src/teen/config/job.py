@@ -1,5 +1,6 @@
 """From flags and files to a job: what to train, resolved and checked."""
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -105,6 +106,8 @@ def resolve(values: Mapping[str, Any]) -> Job:
         if not isinstance(values.get(name, ""), str):
             raise UserError(f"--{name} must be text, not {shown(values[name])}")
     values = _with_arguments(presets.applied(dict(values)))
+    if isinstance(values.get("from_"), os.PathLike):  # in Python
+        values["from_"] = os.fspath(values["from_"])
     algo = values.get("algo", RunSettings.algo)
     config = algos.default_config(algo, values.get("base"))
     names = [leaf.name for part in (RunSettings(), config) for leaf in leaves(part)]

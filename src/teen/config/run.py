@@ -19,5 +19,15 @@ class RunSettings:
         1.0, "factor on training rewards; evaluation shows the environment's own", "ours", Facts(same_speed=True)
     )
     normalise_obs: bool = setting(False, "shift and scale observations by running statistics", "ours")
+    from_: str = setting(
+        "", "a run folder: begin with its agent's networks, not with new ones", facts=Facts(same_speed=True, before="")
+    )
+    from_seed: int = setting(
+        -1,
+        "which of that agent's seeds all begin with; -1: each with its own",
+        facts=Facts(same_speed=True, before=-1),
+        low=-1,
+        high=2**31 - 1,
+    )
     diagnose_episodes: int = setting(10, "episodes of a diagnosis", "ours", WATCHING, low=1, high=1_000)
     plan: Plan = field(default_factory=Plan)

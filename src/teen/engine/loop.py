@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from ..envs import CompiledEnvs, Envs
 from ..errors import EnvironmentFault, LearnerFault
 from ..snapshot import Blocks, Snapshot, fitting, joined
-from ..spec import AnyAlgorithm
+from ..spec import AnyAlgorithm, PyTree
 from .acting import arrays
 from .background import Diagnoser, Due, diagnoses, evaluations
 from .best import Best, Kept, of_one_lane
@@ -54,7 +54,7 @@ class Loop:
 
     `seeds` has one entry per lane, the leaves of `config` are (lane,). `envs` has one copy per lane: to be stepped in a
     compiled program, or in crews that take turns. `plan.replay` is resolved: `auto` counts as `device`. A run that is
-    resumed from `start` gives what it would have given without a stop.
+    resumed from `start` gives what it would have given without a stop. `weights` are those of a `Trainer`.
     """
 
     def __init__(
@@ -71,12 +71,13 @@ class Loop:
         start: Start | None = None,
         keep: Keep | None = None,
         diagnoser: Diagnoser | None = None,
+        weights: PyTree = None,
     ):
         self.plan, self.seeds, self.log, self.should_stop, self.keep = plan, seeds, log, should_stop, keep
         spec = envs.spec if isinstance(envs, CompiledEnvs) else envs[0].spec
         layout = Layout(spec, algo.extras(config))
         compiled = program(algo, layout, plan.batch, plan.utd, plan.precision, plan.n_step)
-        self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay)
+        self.trainer = Trainer(compiled, layout, seeds, config, plan.capacity, plan.replay, weights)
         known = self.trainer.config
         self.best = Best()
         self.evaluator = evaluations(algo, known, eval_envs, seeds, plan.eval_episodes, plan.env_timeout, self.best)

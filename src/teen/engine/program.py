@@ -61,6 +61,7 @@ class Program:
         self.n_step = n_step
         learning = partial(jax.jit, donate_argnums=0, compiler_options=_compiler_options())
         self.init = jax.jit(vmap(algo.init, (0, 0, None)), static_argnums=2)
+        self.adopt = jax.jit(vmap(algo.adopt)) if algo.adopt else None
         self.begin = jax.jit(self._begin)
         self.random_actions = jax.jit(self._random_actions)
         self.actor = jax.jit(self._actor, static_argnums=3)

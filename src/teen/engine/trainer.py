@@ -62,16 +62,22 @@ class Trainer:
         config: Any,
         capacity: int,
         place: ReplayPlace = "device",
+        weights: PyTree = None,
     ):
-        """`seeds` has one entry per lane, the leaves of `config` are (lane,)."""
+        """`seeds` has one entry per lane, the leaves of `config` are (lane,). `weights`, leaves (lane, ...), are those
+        to begin with, where these are not new ones."""
         self.program, self.layout, self.capacity = program, layout, capacity
         self.streams = Streams.of(seeds)
         self.config = jax.device_put(config, jax.devices("cpu")[0])  # for what the host does
         self.replay = HostReplay(len(seeds), capacity, layout, program.n_step) if place == "host" else None
         config = jax.tree.map(jnp.copy, config)  # donated with the rest
+        state = program.init(config, random.wrap_key_data(self.streams.init), layout.spec)
+        if weights is not None:
+            assert program.adopt
+            state = jax.tree.map(jnp.copy, program.adopt(config, state, weights))  # each leaf is donated by itself
         train = TrainState(
             config=config,
-            state=program.init(config, random.wrap_key_data(self.streams.init), layout.spec),
+            state=state,
             buffer=jnp.zeros((len(seeds), 0 if self.replay else capacity, layout.width)),
             keys=self.streams.learn,
             env_step=jnp.zeros((), int),

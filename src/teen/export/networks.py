@@ -70,7 +70,7 @@ def networks_of(agent: Agent, seed: int | None = None, member: int | None = None
     if evaluated == "mixture":
         raise UserError("--evaluate mixture draws a member for each episode: choose one with --member, such as 0")
     lane = 0 if seed is None else agent.seeds.index(seed)
-    weights = jax.tree.map(lambda leaf: np.asarray(leaf[lane]), agent.weights)
+    weights = jax.tree.map(lambda leaf: np.asarray(leaf)[lane], agent.weights)
     pool = envs.make(agent.settings.env, 1, "auto")
     agent.check_fits(pool.spec)
     low, high = pool.scale(np.stack([np.full(pool.spec.action, edge, np.float32) for edge in (-1, 1)]))

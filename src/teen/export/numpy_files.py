@@ -25,7 +25,7 @@ def write(networks: Networks, out: Path) -> tuple[Path, float]:
     if os.path.lexists(module) and not _is_ours(module, text):
         raise UserError(f"{module} is there and was not written by teen export: choose another --out")
     data = io.BytesIO()
-    np.savez(data, allow_pickle=False, **arrays(networks))
+    np.savez(data, **arrays(networks))
     write_atomically(out, data.getvalue())
     apart = networks.check(numpy_policy.Policy(str(out)).act)
     write_atomically(module, text)

@@ -13,7 +13,7 @@ from jax import random, vmap
 
 from .. import envs
 from ..config.job import Job, resolve
-from ..config.modules import import_named
+from ..config.modules import Trust, import_named
 from ..disk import saved
 from ..disk.agent import Agent
 from ..engine import device
@@ -23,6 +23,7 @@ from ..envs import given
 from ..errors import UserError
 from ..settings import stacked
 from .callbacks import Callbacks
+from .origin import origin_of
 from .outcome import Outcome
 from .run import resume, train_job
 
@@ -37,18 +38,21 @@ class Model:
 
     algo: ClassVar[str] = "teen"
 
-    def __init__(self, env: Any, *, out: str | Path | None = None, show: bool = True, **settings: Any):
+    def __init__(
+        self, env: Any, *, out: str | Path | None = None, show: bool = True, trust: Trust = (), **settings: Any
+    ):
         """`env` is a name, a function that makes an environment, or one that Gymnasium made. `settings` are the
-        command's flags with underscores, but `steps`, which `learn` gets. Everything is checked at once."""
+        command's flags with underscores, but `steps`, which `learn` gets. Everything is checked at once. `trust` lists
+        the modules that the agent may name with which `from_` begins."""
         if "steps" in settings:
             raise UserError("a model has no steps: give them to learn(steps)")
         if "algo" in settings:
             raise UserError(f"{type(self).__name__} is an algorithm by itself: leave algo out")
         device.check()
         self.settings = {"algo": self.algo, "env": given.name_of(env), **settings}
-        self.out, self.show = Path(out) if out is not None else None, show
+        self.out, self.show, self.trust = Path(out) if out is not None else None, show, trust
         import_named(self.settings)
-        self.agents = _untrained(resolve(self.settings).settled()[0])
+        self.agents = _untrained(resolve(self.settings).settled()[0], trust)
         self.outcome: Outcome | None = None
 
     @property
@@ -71,7 +75,7 @@ class Model:
         evaluation and log row, and ends training by returning False."""
         if self.outcome is None:
             job = resolve({**self.settings, "steps": steps})
-            self.outcome = train_job(job, self.out, self.show, callback)
+            self.outcome = train_job(job, self.out, self.show, callback, trust=self.trust)
         else:
             until = self.outcome.step + steps  # less than planned, if a callback or a signal ended the last time
             self.outcome = resume(self.folder, self.show, callback=callback, shorter=True, steps=until)
@@ -122,12 +126,15 @@ class RND(Model):
     algo = "rnd"
 
 
-def _untrained(job: Job) -> list[Agent]:
+def _untrained(job: Job, trust: Trust = ()) -> list[Agent]:
     """Return the agents with which training begins."""
     pool = envs.make(job.settings.env, 1, job.settings.backend)
     spec = pool.spec
     pool.close()
     algo, seeds = job.algorithm, job.settings.seeds
+    if origin := origin_of(job, spec, trust):
+        first = jax.tree.map(lambda leaf: leaf[: len(seeds)], origin.weights)  # all variants begin alike
+        return [Agent(job.settings, variant.config, 0, first) for variant in job.variants]
     keys = random.wrap_key_data(Streams.of(seeds).init)
     agents = []
     for variant in job.variants:

@@ -32,6 +32,7 @@ from ..spec import AnyAlgorithm, PyTree
 from . import pools
 from .callbacks import Callback
 from .keeper import CheckpointKeeper
+from .origin import Origin
 from .outcome import Outcome
 from .progress import Progress
 from .recorder import Recorder
@@ -71,21 +72,28 @@ class Prepared(NamedTuple):
         return cls(job, algo, changed(plan, replay=place), training, evaluation, layout, placed, diagnoser)
 
     def train(
-        self, lock: Lock, saved: Checkpoint | None, show: bool, callbacks: Sequence[Callback], command: str
+        self,
+        lock: Lock,
+        saved: Checkpoint | None,
+        show: bool,
+        callbacks: Sequence[Callback],
+        command: str,
+        origin: Origin | None = None,
     ) -> Outcome:
+        """Train, from a checkpoint or from the start, and there with the networks of `origin`."""
         job, plan, parent = self.job, self.plan, lock.folder
         names, done = [variant.name for variant in job.variants], saved.step if saved else 0
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
         progress = Progress(plan, names, job.settings.seeds, show, done)
         with progress, stop_requests(progress.leave) as stop:
-            recorder = Recorder(job, folders, progress, lock, callbacks, command)
+            recorder = Recorder(job, folders, progress, lock, callbacks, command, origin and origin.facts)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
 
             def work() -> tuple[End, list[Agent], list[Agent | None]]:
                 start = self._checked(recorder, saved) if saved else None
                 # The loop takes over the checkpoint, or refuses it, before any log is changed.
-                with closing(self.loop(recorder, stop.made, start, keeper)) as loop:
+                with closing(self.loop(recorder, stop.made, start, keeper, origin)) as loop:
                     if show:
                         print(self.placed, file=sys.stderr)
                     if saved:
@@ -119,12 +127,13 @@ class Prepared(NamedTuple):
         should_stop: Callable[[], bool],
         start: Start | None = None,
         keep: Keep | None = None,
+        origin: Origin | None = None,
     ) -> Loop:
         """Return the engine's loop over this job."""
         job = self.job
         return Loop(
             self.algo, self.plan, job.lane_seeds, job.lane_configs(), self.training, self.evaluation, log, should_stop,
-            job.settings.reward_scale, start, keep, self.diagnoser,
+            job.settings.reward_scale, start, keep, self.diagnoser, origin.weights if origin else None,
         )  # fmt: skip
 
     def close(self) -> None:

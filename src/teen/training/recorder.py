@@ -61,13 +61,15 @@ class Recorder(Log):
         lock: Lock,
         callbacks: Sequence[Callback] = (),
         command: str = machine.PYTHON,
+        origin: dict[str, Any] | None = None,
     ):
-        """`command` is the line that began the run."""
+        """`command` is the line that began the run, `origin` says which agent it begins with."""
         self.seeds, self.folders, self.progress = list(job.settings.seeds), folders, progress
         self.variants, self.callbacks = [variant.name for variant in job.variants], callbacks
         self._untold: list[int] = []  # steps of evaluations that no callback has been told of yet
         self._enough = False
         self.plan, self.lock, self.command = job.settings.plan, lock, command
+        self.origin = origin
         self.step, self.timing = 0, Timing()
         self.curves = [CurvePlotter(folder) for folder in folders]
         self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
@@ -167,7 +169,7 @@ class Recorder(Log):
 
     def _start(self, step: int, seconds: float) -> None:
         """Write where training goes on from a step, and let its clock go on from these seconds."""
-        facts = machine.facts(self.command, step)
+        facts = {**machine.facts(self.command, step), **({"from": self.origin} if self.origin else {})}
         for folder in self.folders:
             circumstances.log_start(folder.path, facts)
         self.step, self.timing = step, Timing(step, seconds)

@@ -18,6 +18,7 @@ from ..engine.worker import cores
 from ..errors import UserError, notice
 from .callbacks import Callbacks, listed
 from .machine import PYTHON
+from .origin import origin_of
 from .outcome import Outcome
 from .prepared import Prepared
 
@@ -29,39 +30,47 @@ def train(
     out: str | Path | None = None,
     show: bool = True,
     callback: Callbacks = None,
+    trust: Trust = (),
     **settings: Any,
 ) -> Outcome:
     """Train from Python; settings are the command's flags with underscores. `env` is a name, a function that makes an
     environment, or one that Gymnasium made. Modules that `algo` and `env` name are imported. `callback` is told of
-    every evaluation and log row, and ends training by returning False: see `training.callbacks`.
+    every evaluation and log row, and ends training by returning False: see `training.callbacks`. `trust` lists the
+    modules that the agent may name with which `from_` begins.
 
     >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
     """
     env = envs.name_of(env)
     modules.import_named({"algo": algo, "env": env})
     job = resolve({"algo": algo, "env": env, **settings})
-    return train_job(job, Path(out) if out is not None else None, show, callback)
+    return train_job(job, Path(out) if out is not None else None, show, callback, trust=trust)
 
 
 def train_job(
-    job: Job, out: Path | None = None, show: bool = True, callback: Callbacks = None, command: str = PYTHON
+    job: Job,
+    out: Path | None = None,
+    show: bool = True,
+    callback: Callbacks = None,
+    command: str = PYTHON,
+    trust: Trust = (),
 ) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked. `command` is the
-    line that asks for it, for machine.json."""
+    line that asks for it, for machine.json; `trust` is for the agent that it begins with."""
     callbacks = listed(callback)
     job, notices = job.settled()
     modules.remember(job.settings.env)
     if out is not None:
         folder.check_free(out)
     prepared = Prepared.of(job)
+    origin = origin_of(job, prepared.layout.spec, trust)
     if show:
-        for line in dict.fromkeys(notices):
+        for line in dict.fromkeys([*notices, *([str(origin)] if origin else [])]):
             notice(line)
     parent = out if out is not None else folder.claim(job.settings)
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show, callbacks, command)
+            return prepared.train(lock, None, show, callbacks, command, origin)
     finally:
         if out is None:
             with suppress(OSError):
