@@ -3,6 +3,7 @@ of the time and changes nothing that a test may rely on. JAX's cache of compiled
 0.10.2 crashed now and then while reading it back."""
 
 import os
+import sys
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=1"  # before the import
 
@@ -35,3 +36,19 @@ def stopped(tmp_path_factory):
     from tests.training.survival import stopped_at_an_evaluation
 
     return stopped_at_an_evaluation(tmp_path_factory.mktemp("stopped") / "run")
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory):
+    """Let Weights & Biases and Trackio work without a network, and keep their files out of the user's folders."""
+    place = tmp_path_factory.mktemp("tools")
+    folders = {"TRACKIO_DIR": "trackio"} | {f"WANDB_{kind}_DIR": kind.lower() for kind in ("CACHE", "CONFIG", "DATA")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "offline")
+        patch.setenv("WANDB_ERROR_REPORTING", "false")
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        for variable, folder in folders.items():
+            patch.setenv(variable, str(place / folder))
+        yield place
+        if wandb := sys.modules.get("wandb"):
+            wandb.teardown()

@@ -19,7 +19,7 @@ ROOMS = {
     "config": ("algos", "envs", "engine.plan"),
     "measure": ("algos", "envs", "engine"),
     "disk": ("algos", "config", "engine", "envs"),
-    "loggers": ("engine",),
+    "loggers": ("disk.files", "engine"),
     "training": ("algos", "config", "disk", "engine", "envs", "loggers", "measure", "report.curve", "report.runs"),
     "report": ("config.facts", "config.toml", "disk.files", "disk.lock", "disk.logs"),
     "play": ("algos", "config", "disk", "engine", "envs"),

@@ -24,11 +24,11 @@ from .tables import show_episodes
 def command(arguments: list[str]) -> int:
     line = shlex.join(["teen", "train", *arguments])
     if any(argument.split("=")[0] == "--resume" for argument in arguments):
-        folder, trust, members, changes = _resume_arguments(arguments)
-        outcome = training.resume(folder, trust=trust, command=line, **changes)
+        folder, trust, members, log, changes = _resume_arguments(arguments)
+        outcome = training.resume(folder, trust=trust, log=log, command=line, **changes)
     else:
-        values, out, members, trust = _arguments(arguments)
-        outcome = training.train_job(resolve(values), out, command=line, trust=trust)
+        values, out, members, log = _arguments(arguments)
+        outcome = training.train_job(resolve(values), out, log=log, command=line)
     steps = counted(outcome.step, "step")
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         show_episodes(f"{folder} after {steps}", episodes, members)
@@ -42,14 +42,16 @@ def command(arguments: list[str]) -> int:
     return SIGNALLED + outcome.stopped_by
 
 
-def _add_members(parser: Any) -> None:
-    """Add the flag for what is printed at the end. It is no setting of the run."""
+def _add_shown(parser: Any) -> None:
+    """Add the flags for where a run is shown. They are no settings of it."""
+    text = "log to tensorboard, wandb or trackio as well, or to several of them; CSV files are always written"
+    parser.add_argument("--log", metavar="NAME[,NAME...]", help=text)
     parser.add_argument("--members", action="store_true", help="at the end, print the returns of each member, too")
 
 
-def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool, str]:
+def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool, str | None]:
     """Return the config file's settings, overridden by flags, the output folder, whether to print members, and the
-    modules that files may name."""
+    loggers."""
     first = Parser(prog="teen train", add_help=False)  # these decide which other flags there are
     for name in ("--algo", "--base", "--env"):
         first.add_argument(name)
@@ -74,7 +76,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool,
     group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
     add_trust(group)
     group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
-    _add_members(group)
+    _add_shown(group)
     run = parser.add_argument_group("run")
     text = "arguments of the environment, as TOML values; they become part of its name"
     run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", help=text)
@@ -87,11 +89,11 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool,
     for leaf in leaves(algos.default_config(algo, base)):
         add_setting(algorithm, leaf)
     flags = vars(parser.parse_args(arguments))
-    out, members, trust = flags.pop("out"), flags.pop("members"), flags.pop("trust")
-    del flags["config"], flags["resume"]
+    out, members, log = flags.pop("out"), flags.pop("members"), flags.pop("log")
+    del flags["config"], flags["resume"], flags["trust"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
-    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members, trust
+    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members, log
 
 
 def _file_settings(path: Path) -> dict[str, Any]:
@@ -101,12 +103,13 @@ def _file_settings(path: Path) -> dict[str, Any]:
         raise UserError(f"config file {path} cannot be read: {error.strerror}") from None
 
 
-def _resume_arguments(arguments: list[str]) -> tuple[Path, str, bool, dict[str, Any]]:
-    """Return the run's folder, the modules that it may name, whether to print members, and the settings that change."""
+def _resume_arguments(arguments: list[str]) -> tuple[Path, str, bool, str | None, dict[str, Any]]:
+    """Return the run's folder, the modules that it may name, whether to print members, the loggers, and the settings
+    that change."""
     parser = Parser(prog="teen train --resume", description="Continue a run that was cut.")
     parser.add_argument("--resume", type=Path, required=True, help="the run's folder")
     add_trust(parser)
-    _add_members(parser)
+    _add_shown(parser)
     for leaf in leaves(RunSettings()):
         if leaf.name in CHANGEABLE:
             add_setting(parser, leaf)
@@ -115,4 +118,4 @@ def _resume_arguments(arguments: list[str]) -> tuple[Path, str, bool, dict[str, 
         allowed = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
         raise UserError(f"a run goes on as it began: with --resume there is no {others[0]}, only {allowed}")
     changes = vars(flags)
-    return changes.pop("resume"), changes.pop("trust"), changes.pop("members"), changes
+    return changes.pop("resume"), changes.pop("trust"), changes.pop("members"), changes.pop("log"), changes

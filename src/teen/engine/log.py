@@ -29,6 +29,48 @@ class Log:
     def ended(self, step: int) -> None: ...  # as planned, or because somebody asked to stop
 
 
+class Several(Log):
+    """Tells several logs the same, one after the other. Training may end if one of them says so."""
+
+    def __init__(self, *logs: Log):
+        self.logs = logs
+
+    def stepped(self, step: int) -> None:
+        for log in self.logs:
+            log.stepped(step)
+
+    def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
+        for log in self.logs:
+            log.trained(step, metrics)
+
+    def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
+        for log in self.logs:
+            log.evaluated(step, episodes)
+
+    def settled(self, step: int) -> None:
+        for log in self.logs:
+            log.settled(step)
+
+    def may_end(self) -> bool:
+        return any(log.may_end() for log in self.logs)
+
+    def diagnosed(self, step: int, lanes: list[Tables]) -> None:
+        for log in self.logs:
+            log.diagnosed(step, lanes)
+
+    def quarantined(self, lane: int, step: int, quantity: str) -> None:
+        for log in self.logs:
+            log.quarantined(lane, step, quantity)
+
+    def restarted(self, lines: list[str]) -> None:
+        for log in self.logs:
+            log.restarted(lines)
+
+    def ended(self, step: int) -> None:
+        for log in self.logs:
+            log.ended(step)
+
+
 class Keep(Protocol):
     """Keeps checkpoints. It may write them while training goes on."""
 

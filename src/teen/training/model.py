@@ -21,6 +21,7 @@ from ..engine.evaluate import Episode
 from ..engine.program import Streams
 from ..envs import given
 from ..errors import UserError
+from ..loggers.names import Loggers
 from ..settings import stacked
 from .callbacks import Callbacks
 from .origin import origin_of
@@ -70,15 +71,15 @@ class Model:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {repr(self.agent).strip('<>').partition(': ')[2]}>"
 
-    def learn(self, steps: int, callback: Callbacks = None) -> Self:
+    def learn(self, steps: int, callback: Callbacks = None, log: Loggers = None) -> Self:
         """Train for so many steps; again, for so many more, as `teen.resume` does. `callback` is told of every
-        evaluation and log row, and ends training by returning False."""
+        evaluation and log row, and ends training by returning False. `log` names loggers, such as "tensorboard"."""
         if self.outcome is None:
             job = resolve({**self.settings, "steps": steps})
-            self.outcome = train_job(job, self.out, self.show, callback, trust=self.trust)
+            self.outcome = train_job(job, self.out, self.show, callback, log)
         else:
             until = self.outcome.step + steps  # less than planned, if a callback or a signal ended the last time
-            self.outcome = resume(self.folder, self.show, callback=callback, shorter=True, steps=until)
+            self.outcome = resume(self.folder, self.show, callback=callback, log=log, shorter=True, steps=until)
         self.agents = self.outcome.agents
         return self
 

@@ -1,7 +1,7 @@
 """All that training needs, put together and checked: environments, engine, run folders and display."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace as changed
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from ..disk.saved import BEST
 from ..engine import device, memory
 from ..engine.background import Diagnoser
 from ..engine.evaluate import copies_needed
-from ..engine.log import Keep, Log
+from ..engine.log import Keep, Log, Several
 from ..engine.loop import End, Loop, Start
 from ..engine.plan import Plan
 from ..engine.program import TrainState
@@ -26,11 +26,13 @@ from ..engine.replay import Layout
 from ..engine.trainer import place_replay
 from ..envs import CompiledEnvs, Envs, Watched
 from ..errors import StorageFault, UserError
+from ..loggers.base import Logger
 from ..settings import Collecting, replace
 from ..snapshot import fitting
 from ..spec import AnyAlgorithm, PyTree
 from . import pools
 from .callbacks import Callback
+from .feed import Feed
 from .keeper import CheckpointKeeper
 from .origin import Origin
 from .outcome import Outcome
@@ -77,29 +79,30 @@ class Prepared(NamedTuple):
         saved: Checkpoint | None,
         show: bool,
         callbacks: Sequence[Callback],
+        loggers: Mapping[str, Logger],
         command: str,
-        origin: Origin | None = None,
     ) -> Outcome:
         """Train, from a checkpoint or from the start, and there with the networks of `origin`."""
         job, plan, parent = self.job, self.plan, lock.folder
         names, done = [variant.name for variant in job.variants], saved.step if saved else 0
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
         progress = Progress(plan, names, job.settings.seeds, show, done)
-        with progress, stop_requests(progress.leave) as stop:
-            recorder = Recorder(job, folders, progress, lock, callbacks, command, origin and origin.facts)
+        with progress, stop_requests(progress.leave) as stop, Feed(job, folders, loggers) as feed:
+            recorder = Recorder(job, folders, progress, lock, callbacks, command)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
 
             def work() -> tuple[End, list[Agent], list[Agent | None]]:
                 start = self._checked(recorder, saved) if saved else None
                 # The loop takes over the checkpoint, or refuses it, before any log is changed.
-                with closing(self.loop(recorder, stop.made, start, keeper, origin)) as loop:
+                with closing(self.loop(Several(recorder, feed), stop.made, start, keeper)) as loop:
                     if show:
                         print(self.placed, file=sys.stderr)
                     if saved:
                         recorder.restore(saved.snapshot.part("recorder"), saved.step)
                     else:
                         recorder.begin()
+                    feed.begin(done, recorder.missing)
                     end = loop.run()
                     agents = self._agents(end.train, end.step)
                     return end, agents, [last.at_best(end.best, i * len(last.seeds)) for i, last in enumerate(agents)]

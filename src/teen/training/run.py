@@ -16,6 +16,8 @@ from ..disk.checkpoint import Checkpoint
 from ..disk.lock import locked
 from ..engine.worker import cores
 from ..errors import UserError, notice
+from ..loggers import names
+from ..loggers.names import Loggers
 from .callbacks import Callbacks, listed
 from .machine import PYTHON
 from .origin import origin_of
@@ -30,20 +32,20 @@ def train(
     out: str | Path | None = None,
     show: bool = True,
     callback: Callbacks = None,
-    trust: Trust = (),
+    log: Loggers = None,
     **settings: Any,
 ) -> Outcome:
     """Train from Python; settings are the command's flags with underscores. `env` is a name, a function that makes an
     environment, or one that Gymnasium made. Modules that `algo` and `env` name are imported. `callback` is told of
-    every evaluation and log row, and ends training by returning False: see `training.callbacks`. `trust` lists the
-    modules that the agent may name with which `from_` begins.
+    every evaluation and log row, and ends training by returning False: see `training.callbacks`. `log` names loggers
+    beside the CSV files, such as "tensorboard,wandb", or is an object of your own: see `loggers.base`.
 
     >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
     """
     env = envs.name_of(env)
     modules.import_named({"algo": algo, "env": env})
     job = resolve({"algo": algo, "env": env, **settings})
-    return train_job(job, Path(out) if out is not None else None, show, callback, trust=trust)
+    return train_job(job, Path(out) if out is not None else None, show, callback, log)
 
 
 def train_job(
@@ -51,12 +53,12 @@ def train_job(
     out: Path | None = None,
     show: bool = True,
     callback: Callbacks = None,
+    log: Loggers = None,
     command: str = PYTHON,
-    trust: Trust = (),
 ) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked. `command` is the
-    line that asks for it, for machine.json; `trust` is for the agent that it begins with."""
-    callbacks = listed(callback)
+    line that asks for it, for machine.json."""
+    callbacks, loggers = listed(callback), names.listed(log)
     job, notices = job.settled()
     modules.remember(job.settings.env)
     if out is not None:
@@ -70,7 +72,7 @@ def train_job(
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show, callbacks, command, origin)
+            return prepared.train(lock, None, show, callbacks, loggers, command)
     finally:
         if out is None:
             with suppress(OSError):
@@ -84,14 +86,16 @@ def resume(
     *,
     env: Any = None,
     callback: Callbacks = None,
+    log: Loggers = None,
     command: str = PYTHON,
     shorter: bool = False,
     **changes: Any,
 ) -> Outcome:
     """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE. `trust`
     lists the modules that the checkpoint may name, `command` is the line that asks for it. `env` is the environment, if
-    it was given as a Python object. `shorter` allows fewer steps than the run was planned for."""
-    parent, callbacks = Path(path), listed(callback)
+    it was given as a Python object. `log` names loggers as in `train`: those of before are not remembered. `shorter`
+    allows fewer steps than the run was planned for."""
+    parent, callbacks, loggers = Path(path), listed(callback), names.listed(log)
     if not os.path.isdir(parent):
         raise UserError(f"{parent} is not a run folder")
     for name in changes:
@@ -104,7 +108,7 @@ def resume(
         job = _job_of(saved, changes, trust, env, shorter)
         if job.settings.plan.steps < saved.step:
             raise UserError(f"{parent} has {saved.step} steps already: --steps {job.settings.plan.steps} is less")
-        return Prepared.of(job).train(lock, saved, show, callbacks, command)
+        return Prepared.of(job).train(lock, saved, show, callbacks, loggers, command)
 
 
 def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust, env: Any, shorter: bool) -> Job:
