@@ -198,7 +198,7 @@ def test_every_alias_leads_to_something_that_there_is():
     known = [{leaf.name for leaf in settings.leaves(part)} for part in (RunSettings(), *configs)]
     for alias in aliases.ALIASES:
         assert alias.here or alias.note, alias
-        assert alias.here in {"", "out", "config", "resume"}.union(*known), alias
+        assert alias.here in {"", "out", "config", "resume", "log"}.union(*known), alias
         assert alias.name not in known[0], alias
         assert not all(alias.name in names for names in known[1:]), alias
     names = [alias.name for alias in aliases.ALIASES]

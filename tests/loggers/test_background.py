@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -128,6 +129,18 @@ def test_a_process_ends_beside_loggers_that_hang():
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "")
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_where_there_are_no_more_threads_there_is_no_logger(monkeypatch, capsys):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    thread = Background("bad", Good(), RUN)
+    thread.put(ROWS[0])
+    close([thread])
+    (line,) = notices(capsys)
+    assert line.endswith("RuntimeError: can't start new thread")
 
 
 def test_an_exit_at_once_does_not_wait(capsys):

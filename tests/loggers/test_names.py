@@ -1,10 +1,16 @@
 """The loggers that a user chooses."""
 
+import json
+import re
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from teen.errors import UserError
+from teen.loggers.background import Background, close
+from teen.loggers.base import Row, Run
 from teen.loggers.names import CLASSES, listed
 from teen.loggers.tensorboard import TensorBoard
 from teen.loggers.trackio import Trackio
@@ -49,3 +55,17 @@ def test_a_folder_of_that_name_is_no_package(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path_importer_cache", {})
     with pytest.raises(UserError, match="not installed"):
         listed("wandb")
+
+
+def test_the_logger_of_the_page_works(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "loggers.md").read_text()
+    names: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(import json\n.*?)```", page, re.DOTALL)[0], names)
+    ((name, logger),) = listed(names["Lines"]()).items()
+    thread = Background(name, logger, Run(tmp_path, 0, ()))
+    thread.put([Row("", 3, 10, {"x": 1.5}), Row("", None, 10, {"x": 1.5})])
+    close([thread])
+    assert [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()] == [
+        {"variant": "", "seed": 3, "step": 10, "values": {"x": 1.5}},
+        {"variant": "", "seed": None, "step": 10, "values": {"x": 1.5}},
+    ]

@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -28,19 +29,22 @@ def at_a_terminal(command, environment):
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
+        guard = threading.Timer(300, process.kill)  # it would wait for an answer for ever
+        guard.start()
         said = b""
         try:
             while part := os.read(ours, 10_000):
                 said += part
         except OSError:  # the terminal is closed
             pass
+        guard.cancel()
         os.close(ours)
-        return process.wait(60), said.decode()
+        return process.wait(300), said.decode()
 
 
 def without_terminal(command, environment):
     done = subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -25,7 +25,10 @@ class Background:
         self._waiting: queue.Queue[Sequence[Row] | None] = queue.Queue(MOST_WAITING)  # None: the end
         # A daemon: a process that ends does not wait for it.
         self._thread = threading.Thread(target=self._work, name=f"logger {name}", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the system has no more threads
+            self._drop(_described(error))
 
     def put(self, rows: Sequence[Row] | None) -> None:
         """Hand over rows, or None for the end. Returns at once."""

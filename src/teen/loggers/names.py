@@ -1,8 +1,9 @@
 """The loggers that have a name, and a user's choice of loggers."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain, count
 
 from ..errors import UserError
 from ..settings import shown
@@ -38,6 +39,6 @@ def _named(name: str) -> Logger:
     return made
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _free(name: str, taken: Container[str]) -> str:
     """Return a name that no other logger has."""
-    return next(free for free in (name, *(f"{name}-{k}" for k in range(2, 10**6))) if free not in taken)
+    return next(free for free in chain([name], (f"{name}-{k}" for k in count(2))) if free not in taken)

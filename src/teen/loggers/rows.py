@@ -28,9 +28,9 @@ def rows_of(
 
 def evaluation(episodes: Sequence[Episode]) -> dict[str, float]:
     """Return the means of a seed's evaluation: of the evaluated policy, and of all members if they have played too."""
-    if not episodes:
-        return {}
     lengths = [e.length for e in episodes if e.policy == HEADLINE]
     members = [e.score for e in episodes if e.policy != HEADLINE]
+    if not lengths:  # it was not evaluated
+        return {}
     values = {"eval/return": headline_mean(episodes), "eval/length": sum(lengths) / len(lengths)}
     return {**values, "eval/members_return": sum(members) / len(members)} if members else values

@@ -56,7 +56,8 @@ class TensorBoard:
             events.append(self._event(step=run.step + 1, session_log=start))
         if seed is None:
             plain = {name: x if isinstance(x, bool | int | float) else str(x) for name, x in variant.settings.items()}
-            events.append(self._event(summary=self._hparams.hparams_pb(plain, trial_id=run.title(variant))))
+            trial = f"{run.title(variant)} {variant.id}"
+            events.append(self._event(summary=self._hparams.hparams_pb(plain, trial_id=trial)))
         return events
 
     def _event(self, **parts: Any) -> Any:
