@@ -69,7 +69,7 @@ def hub() -> Any:
     try:
         import huggingface_hub
     except ImportError:
-        raise UserError('agents on the Hugging Face Hub need a package: pip install "teen[hub]"') from None
+        raise UserError('agents on the Hugging Face Hub need a package: pip install "teen-rl[hub]"') from None
     return huggingface_hub
 
 

@@ -22,7 +22,7 @@ from ..config.modules import Trust
 from ..config.run import RunSettings
 from ..config.toml import versions
 from ..engine import memory
-from ..engine.needed import acting_names
+from ..engine.acting_part import acting_names
 from ..errors import UserError
 from ..settings import flat, leaves, replace, shown
 from ..snapshot import filled, named, on_host
