@@ -10,6 +10,7 @@ from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -114,6 +115,12 @@ def evaluate(victim: Victim) -> int:
     return main(["eval", path(victim, victim.run), "--episodes", "1"])
 
 
+def play(victim: Victim) -> int:
+    """Ask for a film on a machine without OpenGL: what is read counts, and to draw takes long."""
+    with mock.patch("teen.play.gl.works", return_value=False):
+        return main(["play", path(victim, victim.run), "--video", path(victim, victim.scene / OUT / "film.mp4")])
+
+
 def analyze(victim: Victim) -> int:
     return main(["analyze", path(victim, victim.root), "--episodes", "1"])
 
@@ -155,6 +162,7 @@ COMMANDS: dict[str, Command] = {
     "serve": Command(serve, light=True),
     "paper status": Command(status, light=True),
     "eval": Command(evaluate),
+    "play": Command(play),
     "load and predict": Command(predict),
     "train --config": Command(train_again),
     "analyze": Command(analyze, writes=True),

@@ -31,7 +31,8 @@ def check(path: Path) -> None:
     if path.suffix.lower() not in KINDS:
         raise UserError(f"{path} is no name of a film: it must end in .mp4 or .gif")
     if path.is_dir() or not path.parent.is_dir():
-        raise UserError(f"{path} cannot be written: {'it is a folder' if path.is_dir() else f'{path.parent} is none'}")
+        wrong = "it is a folder" if path.is_dir() else f"{path.parent} is no folder"
+        raise UserError(f"{path} cannot be written: {wrong}")
     if not os.access(path.parent, os.W_OK):
         raise UserError(f"{path} cannot be written: {path.parent} is not writable")
     program()

@@ -60,14 +60,15 @@ def works(way: str) -> bool:
 def choose() -> str:
     """Set `MUJOCO_GL` to the first way that works, and return it; NONE where none does. Not every task needs one."""
     way = next(filter(works, candidates()), NONE)
-    if way == NONE and (chosen := os.environ.get(VARIABLE, NONE)) != NONE:
+    chosen = os.environ.get(VARIABLE) or NONE
+    if way == NONE != chosen:
         raise UserError(f"MuJoCo cannot draw with {VARIABLE}={chosen}: unset it, or {INSTALL}")
     os.environ[VARIABLE] = way
     return way
 
 
 def missing() -> str:
-    """Return what to do where MuJoCo cannot draw; empty where it can."""
+    """Return what to do where MuJoCo cannot draw; empty where it can, or where nobody has looked."""
     if os.environ.get(VARIABLE) != NONE:
         return ""
     return f"MuJoCo can draw neither with EGL nor with OSMesa on this machine: {INSTALL}"

@@ -33,11 +33,12 @@ def tiled(pictures: Sequence[np.ndarray], lines: Sequence[tuple[str, bool]], siz
     count = len(pictures)
     columns, rows = grid(count)
     whole = Image.new("RGB", (columns * (size[0] + GAP) - GAP, rows * (STRIP + size[1] + GAP) - GAP), BACKGROUND)
-    pen = ImageDraw.Draw(whole)
     for index, (picture, (line, faded)) in enumerate(zip(pictures, lines, strict=True)):
         x, y = place(index, count, size)
+        strip = Image.new("RGB", (size[0], STRIP), BACKGROUND)  # of its own, which a long line does not leave
+        ImageDraw.Draw(strip).text((4, 3), line, FADED if faded else TEXT, _font())
+        whole.paste(strip, (x, y - STRIP))
         whole.paste(Image.fromarray(picture), (x, y))
-        pen.text((x + 4, y - STRIP + 3), line, FADED if faded else TEXT, _font())
     return np.asarray(whole)
 
 

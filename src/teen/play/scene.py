@@ -1,6 +1,7 @@
 """One environment that is drawn: through Gymnasium, since EnvPool does not draw."""
 
 import inspect
+import os
 import re
 from typing import Any, Literal
 
@@ -39,9 +40,12 @@ class Scene:
         if self.env.render_mode != mode:
             self.close()
             raise UserError(f"{name} cannot be drawn: what makes it does not pass render_mode on")
-        if _aim(self.env, size) and mode == "rgb_array" and gl.missing():
-            self.close()
-            raise UserError(f"{name} cannot be drawn: {gl.missing()}")
+        if _aim(self.env, size) and mode == "rgb_array":
+            if not os.environ.get(gl.VARIABLE):
+                gl.choose()  # which Gymnasium reads when it draws for the first time
+            if gl.missing():
+                self.close()
+                raise UserError(f"{name} cannot be drawn: {gl.missing()}")
 
     @property
     def fps(self) -> float:
