@@ -131,6 +131,14 @@ def test_what_is_no_function_of_the_observation_is_refused():
     assert networks.networks_of(agent, member=1).facts["policy"] == "member 1"
 
 
+def test_weights_that_are_not_finite_are_refused():
+    agent = untrained("td3")
+    agent.weights.actor[1].bias[0] = np.nan
+    with pytest.raises(UserError, match="the weights of seed 3 are not finite"):
+        networks.networks_of(agent)
+    networks.networks_of(agent, 7)  # whose are
+
+
 def test_actions_of_one_axis_stay_in_their_bounds(tmp_path):
     """Saturated actions are the bounds themselves: an environment refuses what is a rounding error beyond them."""
     agent = untrained("td3", "tests.toys:Counter-v0", seeds=1)

@@ -135,6 +135,11 @@ def predict(victim: Victim) -> int:
     return 0
 
 
+def export(victim: Victim) -> int:
+    out = victim.scene / OUT / "policy.npz"
+    return main(["export", path(victim, victim.run), "--to", "numpy", "--out", path(victim, out)])
+
+
 def resume(victim: Victim) -> int:
     steps = bases.PAPER_MORE if victim.base == "paper" else bases.MORE
     return main(["train", "--resume", path(victim, victim.root), "--steps", str(steps)])
@@ -164,6 +169,7 @@ COMMANDS: dict[str, Command] = {
     "eval": Command(evaluate),
     "play": Command(play),
     "load and predict": Command(predict),
+    "export": Command(export),
     "train --config": Command(train_again),
     "analyze": Command(analyze, writes=True),
     "train --resume": Command(resume, writes=True),

@@ -19,6 +19,7 @@ usage: teen COMMAND [options]
   teen train --algo teen --env HalfCheetah-v5 --seeds 10 --out runs/cheetah
   teen train --config runs/cheetah/config.toml     the same run again
   teen train --resume runs/cheetah                 continues a run that was cut; --steps may be raised
+  teen train --config … --from runs/cheetah        a new run that begins with trained networks
   teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
   teen share runs/cheetah --out cheetah            a folder that others can load, with its score and a page
   teen envs                                        the tasks that can be trained on here

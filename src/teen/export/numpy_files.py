@@ -3,6 +3,7 @@
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +27,14 @@ def write(networks: Networks, out: Path) -> tuple[Path, float]:
         raise UserError(f"{module} is there and was not written by teen export: choose another --out")
     data = io.BytesIO()
     np.savez(data, **arrays(networks))
+    data.seek(0)
+    apart = networks.check(numpy_policy.Policy(data).act)
     write_atomically(out, data.getvalue())
-    apart = networks.check(numpy_policy.Policy(str(out)).act)
     write_atomically(module, text)
     return module, apart
 
 
-def arrays(networks: Networks) -> dict[str, np.ndarray]:
+def arrays(networks: Networks) -> dict[str, Any]:
     """Return the arrays by name, weights as (member, in, out): a row times a weight."""
     named: dict[str, np.ndarray] = {}
     for i, (weight, bias) in enumerate(networks.layers):

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Policy:
-    def __init__(self, path: str):
+    def __init__(self, path: Any):
         with np.load(path, allow_pickle=False) as file:
             self.arrays = {name: file[name] for name in file.files}
         self.depth = sum(name.startswith("weight") for name in self.arrays)
