@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: train test test-full test-learning test-peers lint format bench soak fuzz clean
+.PHONY: train test test-full test-learning test-peers docs lint format bench soak fuzz clean
 .DEFAULT_GOAL := train
 
 # .venv is completed when a lock file or the package's own metadata change
@@ -55,6 +55,9 @@ test-peers: .venv-bench/ready  ## our agents in the hands of Stable-Baselines3
 bench: .venv-bench/ready  ## speed, beside the peers and the machine's own limits; a quarter of an hour on 2 cores
 	.venv-bench/bin/python -m benchmarks
 
+docs: $(VENV)/ready-dev  ## the documentation site, in site/; warnings are errors
+	$(BIN)/python -m scripts.site
+
 soak: $(VENV)/ready  ## ten minutes of training with evaluations and checkpoints: memory and open files stay flat
 	$(BIN)/python scripts/soak.py
 
@@ -62,4 +65,4 @@ fuzz: $(VENV)/ready-dev  ## hostile run folders from random seeds, for SECONDS=6
 	$(BIN)/python -m tests.hostile.sweep $(if $(SECONDS),--seconds $(SECONDS))
 
 clean:
-	rm -rf $(VENV) .venv-bench .cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench site .cache .pytest_cache .mypy_cache .ruff_cache

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import gymnasium
 import pytest
 import yaml
 
@@ -88,23 +87,3 @@ def test_the_forms_and_the_workflow_can_be_read():
     assert job["steps"][-1]["run"] == ".ci/run"
     pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40}")
     assert all(pinned.fullmatch(step["uses"]) for step in job["steps"] if "uses" in step)
-
-
-SMALL = "alpha=0.2, n=2, width=16, batch=16, epsilon=0.1, warmup=100, eval_every=100"
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("page", "number"), [("README.md", 0), ("docs/python.md", 0), ("docs/python.md", 1)])
-def test_the_python_of_the_pages_runs(page, number, tmp_path, monkeypatch):
-    """With smaller numbers: what is checked is that the calls exist and fit together."""
-    code = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)[number]
-    for long, short in {
-        "HalfCheetah-v5": "Pendulum-v1", "seeds=10": "seeds=2", "seeds=3": "seeds=2", "1_000_000": "400",
-        "500_000": "100", "10_000": "400", "20_000": "400", "warmup=1_000": "warmup=100", "alpha=0.2": SMALL,
-        "n=5, width=64": "n=2, width=16, batch=16, epsilon=0.1, eval_every=100",
-        '"Pendulum-v1", warmup': '"Pendulum-v1", width=16, eval_every=100, warmup',
-    }.items():  # fmt: skip
-        code = code.replace(long, short)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, page, "exec"), {"teen": teen, "obs": gymnasium.make("Pendulum-v1").reset(seed=0)[0]})
-    assert list((tmp_path / "runs").iterdir())

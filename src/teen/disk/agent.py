@@ -24,8 +24,9 @@ from ..spec import AnyAlgorithm, PyTree, Spec
 class Agent:
     """The policies of one run, one per seed.
 
-    >>> agent = teen.load("runs/cheetah")
-    >>> action = agent.act(obs)              # the first seed's policy, in the environment's bounds
+    Examples:
+        >>> agent = teen.load("runs/cheetah")
+        >>> action = agent.act(obs)              # the first seed's policy, in the environment's bounds
     """
 
     def __init__(

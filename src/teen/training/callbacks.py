@@ -45,7 +45,8 @@ def listed(callback: Callbacks) -> list[Callback]:
 def stop_at_return(target: float) -> Callback:
     """Return a callback that ends training once the mean return over seeds, of every variant, is `target` or more.
 
-    >>> teen.train("td3", "Pendulum-v1", seeds=3, steps=20_000, warmup=1_000, callback=teen.stop_at_return(-200))
+    Examples:
+        >>> teen.train("td3", "Pendulum-v1", seeds=3, steps=20_000, warmup=1_000, callback=teen.stop_at_return(-200))
     """
 
     def reached(event: Event) -> bool:

@@ -32,9 +32,10 @@ from .run import resume, train_job
 class Model:
     """The agents of one program: one per variant, with a policy per seed.
 
-    >>> model = teen.TEEN("Pendulum-v1", seeds=3, warmup=1_000, n=5, width=64, lr=1e-3)
-    >>> model.learn(10_000)
-    >>> action, _ = model.predict(obs)
+    Examples:
+        >>> model = teen.TEEN("Pendulum-v1", seeds=3, warmup=1_000, n=5, width=64, lr=1e-3)
+        >>> model.learn(10_000)
+        >>> action, _ = model.predict(obs)
     """
 
     algo: ClassVar[str] = "teen"

@@ -40,7 +40,8 @@ def train(
     every evaluation and log row, and ends training by returning False: see `training.callbacks`. `log` names loggers
     beside the CSV files, such as "tensorboard,wandb", or is an object of your own: see `loggers.base`.
 
-    >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
+    Examples:
+        >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
     """
     env = envs.name_of(env)
     modules.import_named({"algo": algo, "env": env})
