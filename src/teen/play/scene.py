@@ -17,7 +17,7 @@ from . import gl
 from .picture import Size
 
 Mode = Literal["rgb_array", "human"]
-SHADOW = 1024  # pixels of a shadow's map
+NO_SHADOWS = 0  # on a CPU they take more than half of the time, and Mesa 22 draws black squares with them
 USUAL_FPS = 30.0  # of an environment that does not say how fast it runs
 
 
@@ -125,11 +125,11 @@ def _check(name: str, mode: Mode) -> None:
 
 
 def _aim(env: gymnasium.Env[Any, Any], size: Size | None) -> bool:
-    """Set the picture's size, and the camera that follows, unless the environment's arguments choose one. Returns
-    whether it is MuJoCo that draws, as far as can be seen."""
+    """Set the picture's size, leave shadows out, and take the camera that follows, unless the environment's arguments
+    choose one. Returns whether it is MuJoCo that draws, as far as can be seen."""
     inner: Any = env.unwrapped
     if type(inner).__module__.startswith("shimmy."):
-        _lighten(inner.physics.model)
+        inner.physics.model.vis.quality.shadowsize = NO_SHADOWS
         # The suite's first camera follows the body; the free one, which is the default, does not.
         camera = {"camera_id": 0} if inner.physics.model.ncam else {}
         sized = {"width": size[0], "height": size[1]} if size else {}
@@ -138,7 +138,7 @@ def _aim(env: gymnasium.Env[Any, Any], size: Size | None) -> bool:
     renderer = _renderer(env)
     if renderer is None:
         return False
-    _lighten(renderer.model)
+    renderer.model.vis.quality.shadowsize = NO_SHADOWS
     if size:
         renderer.width, renderer.height = size
         buffer = renderer.model.vis.global_
@@ -157,8 +157,3 @@ def _renderer(env: gymnasium.Env[Any, Any]) -> Any:
     """Return what draws Gymnasium's MuJoCo tasks; None for others."""
     renderer = getattr(env.unwrapped, "mujoco_renderer", None)
     return renderer if isinstance(renderer, MujocoRenderer) else None
-
-
-def _lighten(model: Any) -> None:
-    """Make shadows coarser: on a CPU, those of the usual 4096 pixels take half of the time."""
-    model.vis.quality.shadowsize = min(model.vis.quality.shadowsize, SHADOW)
