@@ -1,6 +1,5 @@
 """A reader's desk: an empty folder with the runs that a page speaks of. They are small, and trained once."""
 
-import gc
 import os
 import re
 import shutil
@@ -9,7 +8,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +16,7 @@ from unittest import mock
 import gymnasium
 import numpy as np
 
+import teen
 from teen.cli import main as cli
 from teen.report.serve import Server
 
@@ -32,8 +32,7 @@ import gymnasium
 from gymnasium.envs.classic_control import PendulumEnv
 gymnasium.register("Reach-v0", entry_point=PendulumEnv, max_episode_steps=200)
 """
-
-
+CHANGES = {"pip", "make"}
 RUNS = {"cheetah": "teen", "teen": "teen", "td3": "td3", "a": "teen", "b": "td3"}  # names on pages, and what they are
 
 
@@ -53,8 +52,6 @@ def desk(folder: Path, trained: Path, page: Sequence[Block]) -> Iterator[dict[st
         shutil.copytree(trained / RUNS[name], folder / "runs" / name)
     (folder / "my_package").mkdir()
     (folder / "my_package" / "my_tasks.py").write_text(TASKS)
-    import teen
-
     obs, _ = gymnasium.make("Pendulum-v1").reset(seed=0)
     here, modules, path = os.getcwd(), set(sys.modules), list(sys.path)
     registered = dict(gymnasium.registry)
@@ -70,7 +67,6 @@ def desk(folder: Path, trained: Path, page: Sequence[Block]) -> Iterator[dict[st
                 del sys.modules[name]
         gymnasium.registry.clear()
         gymnasium.registry.update(registered)
-        gc.collect()
 
 
 def do(block: Block, names: dict[str, Any], also_long: bool = False) -> None:
@@ -94,7 +90,9 @@ def do(block: Block, names: dict[str, Any], also_long: bool = False) -> None:
 def _run(code: str) -> None:
     """Run a script. Where it has no other commands than ours, it needs no process, in which JAX would start again."""
     words = commands(code)
-    if any(command[0] != "teen" for command in words):
+    for command in words:
+        assert command[0] not in CHANGES, f"{' '.join(command)} would change this environment: mark it as long"
+    if any(command[0] != "teen" for command in words) or re.search(r"^\w+=", code, re.MULTILINE):
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         python = f"{ROOT / 'src'}:{ROOT}:{os.environ.get('PYTHONPATH', '')}"
         given = {**os.environ, "PATH": path, "PYTHONPATH": python}
@@ -109,7 +107,8 @@ def _run(code: str) -> None:
         assert ended == 0, f"teen {' '.join(arguments)} ended with {ended}"
 
 
-def _served() -> Any:
+@contextmanager
+def _served() -> Iterator[None]:
     """A server answers one request, on any port, and is ended as by Ctrl-C."""
 
     def serve(self: Server) -> None:
@@ -121,7 +120,5 @@ def _served() -> Any:
         thread.join()
         raise KeyboardInterrupt
 
-    stack = ExitStack()
-    stack.enter_context(mock.patch.multiple(Server, serve_forever=serve))
-    stack.enter_context(mock.patch("teen.cli.serve.PORT", 0))
-    return stack
+    with mock.patch.multiple(Server, serve_forever=serve), mock.patch("teen.cli.serve.PORT", 0):
+        yield
