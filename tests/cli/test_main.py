@@ -13,9 +13,11 @@ from teen.config.run import RunSettings
 from .conftest import TRAIN
 
 
-def test_every_command_has_a_module():
+def test_every_command_has_a_module_and_a_parser():
     for name in cli.COMMANDS:
-        assert callable(importlib.import_module(f"teen.cli.{name}").command)
+        module = importlib.import_module(f"teen.cli.{name}")
+        assert callable(module.command)
+        assert module.parser().prog == f"teen {name}"
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])

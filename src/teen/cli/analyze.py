@@ -13,13 +13,17 @@ from .parser import Parser, add_trust
 from .tables import show
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(prog="teen analyze", description="Measure bias, entropies and members of trained agents.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run folders, or folders that hold some")
     parser.add_argument("--episodes", type=int, default=10, help="episodes behind each quantity (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     add_trust(parser)
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
     for path in runs.find(flags.runs):

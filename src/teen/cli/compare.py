@@ -11,7 +11,7 @@ from ..report.terminal import say
 from .parser import Parser
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(prog="teen compare", description="Runs beside each other, with intervals.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a run folder, or a folder of them")
     parser.add_argument(
@@ -21,7 +21,11 @@ def command(arguments: list[str]) -> int:
     )
     parser.add_argument("--csv", type=Path, help="write scores there, and the rest beside it")
     parser.add_argument("--reference", help="the label that is 1 where environments are put together (default td3)")
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     steps = None if flags.steps is None else parse_steps(flags.steps)
     comparison = compare(read_all(find(flags.runs)), steps, flags.reference)
     print_tables(comparison)

@@ -13,10 +13,14 @@ from .tables import show
 OWN = "not listed: tasks of your own, which are named package.module:Id (docs/environments.md)"
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(prog="teen envs", description="List the tasks that can be trained on here.")
     parser.add_argument("filter", nargs="?", default="", help="show only names that contain this")
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     tasks, missing = catalogue.tasks(flags.filter), [*catalogue.missing(), OWN]
     if not tasks:
         raise UserError(f"no task here has {shown(flags.filter)} in its name; {'; '.join(missing)}")

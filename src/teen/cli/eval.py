@@ -9,7 +9,7 @@ from .parser import Parser, add_trust
 from .tables import show_episodes
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(prog="teen eval", description="Play fresh episodes of a trained agent, without noise.")
     parser.add_argument("run", type=Path, help="a run folder")
     parser.add_argument("--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)")
@@ -17,7 +17,11 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--members", action="store_true", help="also one episode of each member")
     parser.add_argument("--best", action="store_true", help="each seed's weights at its best evaluation, not the last")
     add_trust(parser)
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
     agent = load(flags.run, flags.trust, best=flags.best)

@@ -15,7 +15,7 @@ from .parser import SIGNALLED, Parser
 OUT = Path("runs/paper")
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(
         prog="teen paper",
         description="The paper's experiments. Without --run and --draw, the plan: what they need, have, and cost.",
@@ -31,7 +31,11 @@ def command(arguments: list[str]) -> int:
     action.add_argument("--draw", action="store_true", help=f"train nothing, write pages of what is there; {measures}")
     here = "with the plan: measure how fast this machine trains, in minutes, instead of going by recorded speeds"
     action.add_argument("--measure", action="store_true", help=here)
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     line = shlex.join(["teen", "paper", *arguments])
     if flags.steps is not None and flags.steps < 2:
         raise UserError(f"--steps must be at least 2, not {flags.steps}")

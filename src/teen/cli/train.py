@@ -21,6 +21,36 @@ from .parser import SIGNALLED, Parser, add_setting, add_trust
 from .tables import show_episodes
 
 
+def parser(algo: str = "", base: str | None = None) -> Parser:
+    """Return the parser for an algorithm; without one, for the flags of all built-in ones, which a shell may offer."""
+    names = (algo,) if algo else algos.NAMES
+    parser = Parser(
+        prog="teen train",
+        description="Train all seeds in one program.",
+        unknown=lambda name, known: aliases.unknown(name, algo, base, known, on_command_line=True),
+    )
+    group = parser.add_argument_group("files")
+    group.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
+    group.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
+    group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
+    add_trust(group)
+    group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
+    _add_members(group)
+    run = parser.add_argument_group("run")
+    text = "arguments of the environment, as TOML values; they become part of its name"
+    run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", help=text)
+    for leaf in leaves(RunSettings()):
+        add_setting(run, leaf)
+    algorithm = parser.add_argument_group(
+        f"algorithm {' '.join(names)}",
+        "FLOAT[,FLOAT...] may be a list: each value is a variant of the same program, with its own folder",
+    )
+    settings = {leaf.name: leaf for name in names for leaf in leaves(algos.default_config(name, base))}
+    for leaf in settings.values():
+        add_setting(algorithm, leaf)
+    return parser
+
+
 def command(arguments: list[str]) -> int:
     line = shlex.join(["teen", "train", *arguments])
     if any(argument.split("=")[0] == "--resume" for argument in arguments):
@@ -65,31 +95,8 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool,
     algo = str(given.algo or values.get("algo", RunSettings.algo))
 
     base = given.base or values.get("base")
-    parser = Parser(
-        prog="teen train",
-        description="Train all seeds in one program.",
-        unknown=lambda name, known: aliases.unknown(name, algo, base, known, on_command_line=True),
-    )
-    group = parser.add_argument_group("files")
-    group.add_argument("--config", type=Path, help="take settings from a TOML file; flags override it")
-    group.add_argument("--preset", help=f"a named set of settings below both: {', '.join(presets.available())}")
-    group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
-    add_trust(group)
-    group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
-    _add_shown(group)
-    run = parser.add_argument_group("run")
-    text = "arguments of the environment, as TOML values; they become part of its name"
-    run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", help=text)
-    for leaf in leaves(RunSettings()):
-        add_setting(run, leaf)
-    algorithm = parser.add_argument_group(
-        f"algorithm {algo}",
-        "FLOAT[,FLOAT...] may be a list: each value is a variant of the same program, with its own folder",
-    )
-    for leaf in leaves(algos.default_config(algo, base)):
-        add_setting(algorithm, leaf)
-    flags = vars(parser.parse_args(arguments))
-    out, members, log = flags.pop("out"), flags.pop("members"), flags.pop("log")
+    flags = vars(parser(algo, base).parse_args(arguments))
+    out, members = flags.pop("out"), flags.pop("members")
     del flags["config"], flags["resume"], flags["trust"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
