@@ -68,7 +68,7 @@ REFUSED = [
         f"td3 has no --ent-coef, which is --start-temperature here: sac, sunrise and redq have {HELP}",
     ),
     # slips
-    ("fly", "unknown command 'fly': choose from train, eval, envs, analyze, compare, report, serve, paper"),
+    ("fly", f"unknown command 'fly': choose from {', '.join(cli.COMMANDS)}"),
     (f"{TRAIN} --alpa 1", f"there is no --alpa: did you mean --alpha? {HELP}"),
     (f"{TRAIN} --eval-ep 1", f"there is no --eval-ep: did you mean --eval-every? {HELP}"),  # no abbreviation
     (f"{TRAIN} --zzz 1 --alpa 1", f"there is no --zzz for algorithm teen {HELP}"),

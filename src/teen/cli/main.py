@@ -29,12 +29,14 @@ usage: teen COMMAND [options]
   teen report runs/a runs/b --out report           one page to look at, with figures and data
   teen serve runs                                  the same page live, on this machine only
   teen paper                                       every table and figure of the paper
+  teen doctor                                      what works on this machine, and what to do about the rest
+  teen completion bash                             a script that completes commands and flags; or zsh, fish
 
 teen COMMAND --help lists a command's options; teen train --algo NAME --help those of an algorithm."""
 
-# Each is a module of this package with a function `command(arguments) -> exit code`, imported when it is used:
-# JAX, simulators and matplotlib take seconds to import.
-COMMANDS = ("train", "eval", "envs", "analyze", "compare", "export", "report", "serve", "paper")
+# Each is a module of this package with `command(arguments) -> exit code` and the `parser()` that it uses, imported when
+# it is used: JAX, simulators and matplotlib take seconds to import.
+COMMANDS = ("train", "eval", "envs", "analyze", "compare", "report", "serve", "paper", "doctor", "completion")
 WORKERS = (["train"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 

@@ -11,6 +11,7 @@ from . import Backend, make, names, pool
 from .gym import register_suite
 
 BACKENDS: tuple[Backend, ...] = ("gymnasium", "envpool")
+CLASSIC = ("MountainCarContinuous-v0", "Pendulum-v1")  # continuous, of Gymnasium's classic control
 
 
 class Task(NamedTuple):
@@ -41,6 +42,22 @@ def candidates() -> list[str]:
     registered = [name for name in gymnasium.registry if not names.is_suite(name)]  # Shimmy calls them otherwise
     suite = [names.SUITE + task for task in names.suite_observations()]
     return sorted({*registered, *pool.tasks()}) + suite
+
+
+def likely() -> list[str]:
+    """Return names of tasks that can be trained on, without making any: not all there are."""
+    suite = not pool.unavailable() or find_spec("dm_control") is not None
+    return [
+        name
+        for name in candidates()
+        if name in CLASSIC or name in pool.tasks() or (suite and names.is_suite(name)) or _is_mujoco(name)
+    ]
+
+
+def _is_mujoco(name: str) -> bool:
+    """Return whether Gymnasium can make it. Those of versions that need mujoco-py have a function that raises."""
+    spec = gymnasium.registry.get(name)
+    return spec is not None and str(spec.entry_point).startswith("gymnasium.envs.mujoco.")
 
 
 def tasks(containing: str = "") -> list[Task]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class Notebook:
     """A display in a notebook's cell that is replaced again and again. Rich's own would need ipywidgets."""
 
     def __init__(self, drawn: Callable[[int, int], Group]):
-        from IPython.display import display  # a notebook has it
+        display = import_module("IPython.display").display  # a notebook has it
 
         self.drawn = drawn
         self._shown = time.monotonic()
