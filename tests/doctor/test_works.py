@@ -89,6 +89,11 @@ def test_a_process_that_hangs_or_is_killed_has_a_reason():
     assert child.python(["-c", "print('a')"]) == (["a"], "")
 
 
+def test_a_python_that_cannot_be_started_has_a_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.executable", str(tmp_path))
+    assert child.python([]) == ([], f"{tmp_path} cannot be started: Permission denied")
+
+
 def test_modules_of_the_current_folder_are_not_executed(tmp_path, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit('executed')")
     (tmp_path / "teen.py").write_text("raise SystemExit('executed')")

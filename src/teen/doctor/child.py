@@ -19,7 +19,10 @@ class Answer(NamedTuple):
 def python(arguments: Sequence[str], patience: float = PATIENCE) -> Answer:
     """Run Python with these arguments. Modules in the current folder, which may be a stranger's, are not found."""
     command = [sys.executable, "-P", *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        return Answer([], f"{sys.executable} cannot be started: {error.strerror}")
     why = ""
     try:
         said, complaint = process.communicate(timeout=patience)

@@ -22,7 +22,7 @@ EXTRA = "extra "  # how findings about one begin
 
 # What an extra is for. Those of developers are not listed.
 PURPOSES = {
-    "fast": "EnvPool, which steps simulators in parallel",
+    "fast": "simulators that step in parallel",
     "dmc": "the DeepMind Control Suite",
     "analysis": "teen paper region",
     "video": "teen play --video",

@@ -55,7 +55,8 @@ def training() -> list[Finding]:
             answer = child.python(["-m", "teen", "train", *SHORT.split(), "--out", str(run)], PATIENCE)
             missing = [name for name in LEFT if not (run / name).is_file()]
     except OSError as error:
-        return [Finding(TRAINING, "failure", f"there can be no run folder here: {error.strerror}")]
+        text = f"there can be no run folder here: {error.strerror}"
+        return [Finding(TRAINING, "failure", text, "go to another folder")]
     why = answer.why.removeprefix("teen: ") or (f"the run lacks {', '.join(missing)}" if missing else "")
     if why:
         return [Finding(TRAINING, "failure", f"a training of 100 steps fails: {why}", "mend the failures above first")]
