@@ -91,6 +91,25 @@ def test_a_machine_with_some_troubles_trains_all_the_same(tmp_path):
     assert list(here.iterdir()) == []
 
 
+def test_a_broken_package_that_all_need_is_named_and_the_exit_code_is_2(tmp_path):
+    (tmp_path / "numpy.py").write_text("raise ImportError('half installed')")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), SOURCE])}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "teen", "doctor"], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (2, ""), done.stdout
+    found = rows(done.stdout)
+    assert found["numpy"][0] == "failure"
+    assert "cannot be imported: ImportError: half installed -> pip install --force-reinstall" in found["numpy"][1]
+    assert found["scipy"][1].endswith("-> mend numpy first")
+    assert list(found).index("numpy") < list(found).index("jax")
+    assert {found[name][0] for name in ("devices", "mujoco", "training")} == {"failure"}
+    assert "rich" in found["packages"][1]
+    assert found["folder"][0] == "ok"
+    assert "Traceback" not in done.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["numpy.py"]
+
+
 def test_where_nothing_can_be_written_the_exit_code_is_2(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "CHECKS", {"folder": machine.check_folder, works.TRAINING: works.training})
     monkeypatch.chdir("/proc")

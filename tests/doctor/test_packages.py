@@ -57,6 +57,23 @@ def test_what_is_missing_or_too_old_is_a_failure_with_a_command():
     assert missing.remedy == 'pip install "no-such-package>=2"'
 
 
+@pytest.mark.parametrize("text", [None, "", "Name: tomli-w"])
+def test_a_package_whose_description_is_damaged_counts_as_missing(text, tmp_path, monkeypatch):
+    (tmp_path / "tomli_w-9.dist-info").mkdir()
+    if text is not None:
+        (tmp_path / "tomli_w-9.dist-info" / "METADATA").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = by_name(packages.check(["tomli-w", "rich"]))
+    assert (found["tomli-w"].state, found["tomli-w"].text) == ("failure", "is not installed")
+    assert "rich" in found["packages"].text
+
+
+def test_where_no_process_answers_no_package_is_blamed(monkeypatch):
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(RuntimeError, match="cannot be started"):
+        packages.check(["rich"])
+
+
 def test_a_missing_extra_is_no_failure():
     requires = ["rich", 'no-such-package; extra == "hub"', 'rich; extra == "video"', 'no-such-package; extra == "dev"']
     found = by_name(packages.check(requires))

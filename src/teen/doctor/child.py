@@ -23,24 +23,26 @@ def python(arguments: Sequence[str], patience: float = PATIENCE) -> Answer:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
         return Answer([], f"{sys.executable} cannot be started: {error.strerror}")
-    why = ""
     try:
         said, complaint = process.communicate(timeout=patience)
+        why = _reason(process.returncode, complaint.decode(errors="replace"))
     except subprocess.TimeoutExpired:
-        why = f"it did not end within {patience:g} seconds"
         process.kill()
-        said, complaint = process.communicate()
+        said, _ = process.communicate()
+        why = f"it did not end within {patience:g} seconds"
     except BaseException:  # Ctrl-C
         process.kill()
         process.wait()
         raise
-    if process.returncode and not why:
-        last = complaint.decode(errors="replace").strip().splitlines()[-1:]
-        ended = (
-            f"ended by signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
-        )
-        why = f"{last[0]} ({ended})" if last and process.returncode < 0 else last[0] if last else ended
     return Answer(said.decode(errors="replace").splitlines(), printable(why)[:LONGEST])
+
+
+def _reason(code: int, complaint: str) -> str:
+    """Return why a process failed: its last line, or how it ended; empty where it did not fail."""
+    last = complaint.strip().rpartition("\n")[2]
+    if code < 0:
+        return f"{last} (ended by signal {-code})".lstrip()
+    return last or f"exit code {code}" if code else ""
 
 
 def probe(name: str, *arguments: str) -> Answer:

@@ -2,9 +2,10 @@
 
 import json
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .. import __version__
@@ -42,6 +43,7 @@ class Package:
     wanted: str  # versions, such as >=0.10; empty where any will do
     version: str | None  # None where it is not installed
     fits: bool  # whether the version is one of those
+    needs: frozenset[str] = frozenset()  # names of the packages without which it cannot be imported
 
     @property
     def module(self) -> str:
@@ -67,18 +69,17 @@ def check(requires: Sequence[str] | None = None) -> list[Finding]:
         return [python, Finding("teen", "warning", text, "pip install . in its folder, unless that is intended")]
     base = [*needed(requires), *(package(name) for name in BESIDE)]
     extras = {extra: needed(requires, extra) for extra in PURPOSES if needed(requires, extra)}
-    here = [
-        each for each in [*base, *(each for every in extras.values() for each in every)] if each.version and each.fits
-    ]
-    broken = _broken(dict.fromkeys(each.module for each in here))
-    troubles = [(each, trouble) for each in base if (trouble := each.trouble(broken))]
-    good = [f"{each.name} {each.version}" for each in base if not each.trouble(broken)]
+    every = [*base, *chain.from_iterable(extras.values())]
+    broken = _broken(dict.fromkeys(each.module for each in every if each.version and each.fits))
+    troubled = {each.name for each in every if each.trouble(broken)}
+    bad = sorted((each for each in base if each.name in troubled), key=lambda each: bool(each.needs & troubled))
+    good = [f"{each.name} {each.version}" for each in base if each.name not in troubled]
     return [
         python,
         Finding("teen", "ok", __version__),
-        *(Finding(each.name, "failure", trouble, _remedy(each)) for each, trouble in troubles),
+        *(Finding(each.name, "failure", each.trouble(broken), _remedy(each, troubled)) for each in bad),
         *([Finding("packages", "ok", ", ".join(good))] if good else []),
-        *(_extra(extra, every, broken) for extra, every in extras.items()),
+        *(_extra(extra, its, broken, troubled) for extra, its in extras.items()),
     ]
 
 
@@ -99,9 +100,12 @@ def package(name: str, wanted: str = "") -> Package:
 
     try:
         version = metadata.version(name)
-    except metadata.PackageNotFoundError:
+    except (metadata.PackageNotFoundError, KeyError):
+        version = ""
+    if not version:  # or None, where its description is damaged
         return Package(name, wanted, None, False)
-    return Package(name, wanted, version, SpecifierSet(wanted).contains(version, prereleases=True))
+    needs = frozenset(each.name for each in _matching(metadata.requires(name) or [], ""))
+    return Package(name, wanted, version, SpecifierSet(wanted).contains(version, prereleases=True), needs)
 
 
 def _matching(requires: Iterable[str], extra: str) -> "list[Requirement]":
@@ -120,6 +124,8 @@ def _broken(modules: Iterable[str]) -> dict[str, str]:
     too: the others are tried in another one."""
     found: dict[str, str] = {}
     rest = list(modules)
+    if why := child.probe("imports").why:  # of nothing: then no package is to blame
+        raise RuntimeError(why)
     while rest:
         answer = child.probe("imports", *rest)
         found |= dict(json.loads(line) for line in answer.lines)
@@ -129,7 +135,10 @@ def _broken(modules: Iterable[str]) -> dict[str, str]:
     return {module: why for module, why in found.items() if why}
 
 
-def _remedy(package: Package) -> str:
+def _remedy(package: Package, troubled: Set[str]) -> str:
+    """Say what to do about a package in trouble, which may be that of another one."""
+    if first := sorted(package.needs & troubled):
+        return f"mend {first[0]} first"
     if package.version is None or not package.fits:
         return f'pip install "{package.name}{package.wanted}"'
     return f'pip install --force-reinstall "{package.name}=={package.version}"'
@@ -139,12 +148,12 @@ def is_extra(finding: Finding) -> bool:
     return finding.name.startswith(EXTRA)
 
 
-def _extra(extra: str, packages: Sequence[Package], broken: dict[str, str]) -> Finding:
+def _extra(extra: str, packages: Sequence[Package], broken: dict[str, str], troubled: Set[str]) -> Finding:
     name, purpose = EXTRA + extra, f"for {PURPOSES[extra]}"
     missing = [each.name for each in packages if each.version is None]
     if missing:
         return Finding(name, "not installed", f"{', '.join(missing)}, {purpose}", f'pip install "{PROJECT}[{extra}]"')
     for each in packages:
         if trouble := each.trouble(broken):
-            return Finding(name, "failure", f"{each.name} {trouble}; it is {purpose}", _remedy(each))
+            return Finding(name, "failure", f"{each.name} {trouble}; it is {purpose}", _remedy(each, troubled))
     return Finding(name, "ok", f"{', '.join(f'{each.name} {each.version}' for each in packages)}, {purpose}")
