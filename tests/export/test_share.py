@@ -114,8 +114,11 @@ def test_a_whole_one_can_be_diagnosed_and_a_slim_one_says_why_not(run, shared, t
         target.parent.mkdir(exist_ok=True)
         target.write_bytes((shared / part).read_bytes())
     (tmp_path / "slim" / "eval.csv").write_bytes((run / "eval.csv").read_bytes())
-    assert main(["analyze", str(tmp_path / "slim")]) == 2
-    assert "needs critics, and this agent was shared without them" in capsys.readouterr().err
+    onward = ["train", "--config", str(run / "config.toml"), "--from", str(shared), "--out", str(tmp_path / "onward")]
+    for command in (["analyze", str(tmp_path / "slim")], onward):
+        assert main(command) == 2
+        assert "needs critics, and this agent was shared without them" in capsys.readouterr().err
+    assert not (tmp_path / "onward").exists()
 
 
 @pytest.mark.parametrize(

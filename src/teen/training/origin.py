@@ -37,6 +37,7 @@ def origin_of(job: Job, spec: Spec, trust: Trust = ()) -> Origin | None:
     if not path:
         return None
     agent, template = load(path, trust), _template(job, spec)
+    agent.check_complete(f"--from {path}")
     _check_settings(job, agent)
     rows = [_row(job, agent, seed) for seed in job.lane_seeds]
     weights = jax.tree.map(lambda leaf: np.asarray(leaf)[rows], agent.weights)
