@@ -68,6 +68,7 @@ def test_minari(run, tmp_path, capsys, monkeypatch):
     ("arguments", "words"),
     [
         (["--to", "onnx", "--out", "p.bin"], "does not end in .onnx"),
+        (["--to", "numpy", "--out", "."], "does not end in .npz"),
         (["--to", "onnx", "--out", "nowhere/p.onnx"], "nowhere/p.onnx cannot be written: No such file or directory"),
         (["--to", "numpy", "--out", "nowhere/p.npz"], "nowhere/p.npz cannot be written: No such file or directory"),
         (["--to", "onnx", "--out", "p.onnx", "--episodes", "3"], "--episodes is for --to minari"),

@@ -11,6 +11,8 @@ import teen
 from teen.cli import main as cli
 from teen.disk import saved
 from teen.play import gl
+from teen.spec import Spec
+from tests.play.agents import drawn
 from tests.play.films import probed
 from tests.play.test_record import played
 
@@ -112,3 +114,11 @@ def test_nothing_is_imported_before_the_choice():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ)
     assert done.stderr == "set()\n"
+
+
+def test_a_mixture_is_no_policy_of_its_own(drawing, tmp_path, capsys):
+    """A member is drawn for each of its episodes."""
+    how = {"n": 2, "epsilon": 0.1, "evaluate": "mixture", "seeds": "4,"}
+    saved.export(tmp_path / "run", drawn(Spec(4, 1), env="InvertedPendulum-v5", **how))
+    said = refused(capsys, tmp_path / "run", "--video", tmp_path / "film.mp4")
+    assert said.startswith("--evaluate mixture draws a member for each episode: choose one with --member, or show")

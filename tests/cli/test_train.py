@@ -233,3 +233,18 @@ def test_a_task_without_a_version_is_said_and_recorded_with_it(tmp_path, monkeyp
     assert run.name == "td3-tests.toys-PointMass-v0-1"
     assert toml.parse((run / "config.toml").read_bytes(), run)["env"] == ENV
     assert teen.load(run).settings.env == ENV
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "said"),
+    [
+        ('from_ = "hf:me/agent"', [], "begins with an agent on the Hub: say --from hf:me/agent to download it"),
+        ("", ["--from-seed", "3"], "--from-seed 3 is for --from RUN, which is not given"),
+    ],
+)
+def test_a_file_does_not_download_and_a_seed_of_nothing_is_no_seed(tmp_path, capsys, line, flags, said):
+    (tmp_path / "config.toml").write_text(f'algo = "td3"\nenv = "Pendulum-v1"\nsteps = 200\nwarmup = 50\n{line}\n')
+    out = ["--out", str(tmp_path / "run")]
+    assert cli.main(["train", "--config", str(tmp_path / "config.toml"), *out, *flags]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

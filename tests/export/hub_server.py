@@ -20,8 +20,8 @@ class Hub:
     def info(self, name):
         files = self.repositories[name]
         siblings = [{"rfilename": path, "size": len(data)} for path, data in files.items()]
-        return {"id": name, "modelId": name, "sha": SHA, "private": False, "tags": [], "downloads": 0, "likes": 0,
-                "siblings": siblings}  # fmt: skip
+        private = bool(self.private.get(name))
+        return {"id": name, "modelId": name, "sha": SHA, "private": private, "tags": [], "siblings": siblings}
 
 
 @contextmanager
@@ -80,7 +80,9 @@ class _Handler(BaseHTTPRequestHandler):
         if parts == ["api", "repos", "create"]:
             asked = json.loads(body)
             name = f"{asked['organization']}/{asked['name']}" if asked.get("organization") else asked["name"]
-            hub.repositories.setdefault(name, {})
+            if name in hub.repositories:
+                return self.answer({"error": "it exists", "url": f"{hub.url}/{name}"}, 409)
+            hub.repositories[name] = {}
             hub.private[name] = asked.get("private") or asked.get("visibility") == "private"
             return self.answer({"url": f"{hub.url}/{name}", "id": name})
         if parts == ["api", "validate-yaml"]:

@@ -1,10 +1,13 @@
 """An agent as a folder that others can load: what it holds, what it says, and the Hub's own client with it."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import jax
@@ -15,6 +18,9 @@ from huggingface_hub import ModelCard
 
 import teen
 from teen.cli.main import main
+from teen.disk import elsewhere, saved
+from teen.disk.agent import Agent
+from teen.errors import UserError
 from teen.snapshot import named
 from tests.export.hub_server import serving
 
@@ -141,6 +147,59 @@ def test_what_cannot_be_shared(run, tmp_path, capsys, monkeypatch, options, said
     assert not (tmp_path / "out").exists()
 
 
+def test_a_saved_model_and_the_run_itself_are_left_alone(run, tmp_path, capsys):
+    model = tmp_path / "model"
+    saved.export(model, teen.load(run))
+    before = (model / "agent" / "weights.safetensors").read_bytes()
+    other = tmp_path / "other"
+    shutil.copytree(model, other)
+    for out, said in ((model, "is what is to be shared"), (other, "holds agent, which is no part"), (run, "holds")):
+        assert main(["share", str(model), "--out", str(out), "--episodes", "1"]) == 2
+        assert said in capsys.readouterr().err
+    assert [(f / "agent" / "weights.safetensors").read_bytes() for f in (model, other)] == [before, before]
+
+
+def test_versions_are_those_of_the_training(run, tmp_path):
+    old, out = tmp_path / "old", tmp_path / "out"
+    shutil.copytree(run, old)
+    config = (old / "config.toml").read_text()
+    (old / "config.toml").write_text(re.sub(r'^jax = ".*"', 'jax = "0.0.1"', config, flags=re.MULTILINE))
+    assert main(["share", str(old), "--out", str(out), "--episodes", "1"]) == 0
+    assert tomllib.loads((out / "config.toml").read_text())["versions"]["jax"] == "0.0.1"
+    assert json.loads((out / "agent" / "agent.json").read_text())["versions"]["jax"] == "0.0.1"
+    assert re.search(r"Trained with .*jax 0\.0\.1.*; scored with .*jax", (out / "README.md").read_text())
+
+
+def test_a_seed_without_a_finite_return_is_named(run, tmp_path, capsys):
+    agent = teen.load(run)
+    weights = jax.tree.map(lambda leaf: np.array(leaf), agent.weights)
+    for leaf in jax.tree.leaves(weights):
+        leaf[1] = np.nan
+    saved.export(tmp_path / "diverged", Agent(agent.settings, agent.config, agent.step, weights))
+    assert main(["share", str(tmp_path / "diverged"), "--out", str(tmp_path / "out"), "--episodes", "1"]) == 2
+    assert "the policy of seed 7 has no finite return: leave it out with --seeds" in capsys.readouterr().err
+
+
+def test_a_slim_agent_is_exported_too(shared, tmp_path):
+    assert main(["export", str(shared), "--to", "numpy", "--out", str(tmp_path / "policy.npz")]) == 0
+    assert main(["export", str(shared), "--to", "onnx", "--out", str(tmp_path / "policy.onnx")]) == 0
+
+
+def test_a_small_file_cannot_ask_for_much_memory(shared, tmp_path, capsys):
+    """What a slim agent leaves out has sizes that its settings name."""
+    for part in ("config.toml", "agent/agent.json", "agent/weights.safetensors"):
+        (tmp_path / part).parent.mkdir(exist_ok=True)
+        (tmp_path / part).write_bytes((shared / part).read_bytes())
+    card = json.loads((tmp_path / "agent" / "agent.json").read_text())
+    card["config"]["critics"] = 10_000
+    (tmp_path / "agent" / "agent.json").write_text(json.dumps(card))
+    (tmp_path / "config.toml").write_text(
+        (shared / "config.toml").read_text().replace("critics = 1", "critics = 10000")
+    )
+    assert main(["eval", str(tmp_path)]) == 2
+    assert "it leaves out" in capsys.readouterr().err
+
+
 def test_a_folder_with_other_things_is_left_alone(run, tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["share", str(run), "--out", str(tmp_path)]) == 2
@@ -167,6 +226,7 @@ def child(*arguments):
 
 
 def test_to_the_hub_and_back(run, hub, tmp_path):
+    hub.repositories["me/public"], hub.private["me/public"] = {}, False
     pushed = child("share", run, "--out", tmp_path / "mine", "--episodes", 1, "--push", "me/pendulum", "--private")
     assert pushed.returncode == 0, pushed.stderr
     assert hub.private["me/pendulum"]
@@ -178,12 +238,16 @@ def test_to_the_hub_and_back(run, hub, tmp_path):
     files["evil.py"] = b"raise SystemExit('executed')"
     pulled = child("eval", "hf:me/pendulum", "--episodes", 1)
     assert pulled.returncode == 0, pulled.stderr
-    folder = next((tmp_path / "cache" / "hub" / "me--pendulum").iterdir())
+    (folder,) = (tmp_path / "cache" / "hub" / "me--pendulum").iterdir()
     assert not (folder / "evil.py").exists()
     for name in ("config.toml", "agent/agent.json", "agent/weights.safetensors"):
         assert not (folder / name).is_symlink()
         assert (folder / name).read_bytes() == files[name]
     np.testing.assert_array_equal(teen.load(folder).act(OBS), teen.load(run).act(OBS))
+    public = child("share", run, "--out", tmp_path / "mine", "--episodes", 1, "--push", "me/public", "--private")
+    assert public.returncode == 2
+    assert "me/public is public: make it private first" in public.stderr
+    assert hub.repositories["me/public"] == {}
     hub.down = True
     again = child("eval", "hf:me/pendulum", "--episodes", 1)
     assert again.returncode == 0
@@ -234,3 +298,35 @@ def test_a_damaged_slim_agent_is_named(shared, tmp_path, capsys):
     (tmp_path / "agent" / "agent.json").write_text(json.dumps({**card, "half": True}))
     assert main(["eval", str(tmp_path)]) == 2
     assert "weights.safetensors" in capsys.readouterr().err
+
+
+def test_a_download_that_is_cut_is_begun_again(monkeypatch, tmp_path):
+    """The first time only config.toml comes."""
+    calls = []
+
+    def download(repository, *, local_dir, **_):
+        calls.append(repository)
+        local_dir.mkdir(parents=True)
+        (local_dir / "config.toml").write_text("env = 'Pendulum-v1'")
+        if len(calls) == 1:
+            raise RuntimeError("the line is dead\nand more")
+
+    monkeypatch.setenv("TEEN_CACHE", str(tmp_path))
+    monkeypatch.setattr(elsewhere, "_commit", lambda *_: "a" * 40)
+    monkeypatch.setattr(elsewhere, "hub", lambda: SimpleNamespace(snapshot_download=download))
+    with pytest.raises(UserError, match=r"hf:me/cut cannot be downloaded: the line is dead$"):
+        elsewhere.fetched("me/cut")
+    folder = elsewhere.fetched("me/cut")
+    assert (len(calls), [path.name for path in folder.parent.iterdir()]) == (2, ["a" * 40])
+    assert elsewhere.fetched("me/cut") == folder
+    assert len(calls) == 2
+
+
+def test_what_a_run_began_with_is_not_shared(run, tmp_path):
+    onward, out = tmp_path / "onward", tmp_path / "out"
+    teen.train(
+        "teen", "Pendulum-v1", seeds="3,7", n=3, epsilon=0.05, normalise_obs=True, out=onward, from_=str(run), **SMALL
+    )
+    assert main(["share", str(onward), "--out", str(out), "--episodes", "1"]) == 0
+    for name in ("README.md", "config.toml", "agent/agent.json"):
+        assert str(run) not in (out / name).read_text()

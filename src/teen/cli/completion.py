@@ -18,7 +18,7 @@ from .main import COMMANDS
 from .parser import Parser
 
 SHELLS = ("bash", "zsh", "fish")
-FOLDERS = ("run", "runs", "folder", "resume")  # arguments that name a folder which is there
+FOLDERS = ("run", "runs", "folder", "resume", "from_")  # arguments that name a folder which is there
 PATHS = ("out",)  # arguments that are paths, though their type does not say so
 
 

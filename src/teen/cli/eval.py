@@ -5,13 +5,13 @@ from pathlib import Path
 from ..disk.loading import load
 from ..errors import UserError
 from ..training.scores import counted
-from .parser import Parser, add_trust
+from .parser import AGENT, Parser, add_trust
 from .tables import show_episodes
 
 
 def parser() -> Parser:
     parser = Parser(prog="teen eval", description="Play fresh episodes of a trained agent, without noise.")
-    parser.add_argument("run", type=Path, help="a run folder")
+    parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--episodes", type=int, default=10, help="episodes of each seed's policy (default 10)")
     parser.add_argument("--seed", type=int, default=0, help="chooses other starting states (default 0)")
     parser.add_argument("--members", action="store_true", help="also one episode of each member")

@@ -12,7 +12,7 @@ from ..errors import UserError, printable
 from ..export import minari_dataset, numpy_files, onnx_file
 from ..export.networks import ROWS, Networks, networks_of
 from ..training.scores import counted
-from .parser import Parser, add_trust
+from .parser import AGENT, Parser, add_trust
 from .tables import show_episodes
 
 FORMATS = ("onnx", "numpy", "minari")
@@ -39,7 +39,7 @@ def command(arguments: list[str]) -> int:
 
 def _flags(arguments: list[str]) -> Any:
     parser = Parser(prog="teen export", description="Write a trained policy, or its episodes, for other programs.")
-    parser.add_argument("run", type=Path, help="a run folder")
+    parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--to", required=True, choices=FORMATS, help="what to write")
     text = (
         "the file to write, such as policy.onnx or policy.npz; for minari the dataset's name, such as cheetah/teen-v0"

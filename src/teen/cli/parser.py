@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 from ..errors import UserError
 from ..settings import Leaf, flag, shown
 
+AGENT = "a run folder, pretrained/TASK, or hf:USER/NAME"  # what a command that loads an agent takes
 SIGNALLED = 128  # plus the signal's number, as a shell reports it: 130 after Ctrl-C, 143 after SIGTERM
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UserError
 from ..play import film, gl
-from .parser import Parser, add_trust
+from .parser import AGENT, Parser, add_trust
 
 ALL = "all"
 SMALLEST, LARGEST = 32, 4096  # sides of a picture
@@ -39,7 +39,7 @@ def command(arguments: list[str]) -> int:
 
 def _parser() -> Parser:
     parser = Parser(prog="teen play", description="Play a trained agent, without noise, into a film or a window.")
-    parser.add_argument("run", type=Path, help="a run folder")
+    parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--video", type=Path, metavar="FILE", help="write a film, .mp4 or .gif; an old one is replaced")
     parser.add_argument("--window", action="store_true", help="play in a window on this machine's screen")
     parser.add_argument("--episodes", type=int, default=1, help="episodes, one after the other (default 1)")

@@ -8,16 +8,16 @@ from ..disk.loading import load
 from ..errors import UserError, notice
 from ..export import share
 from ..training.scores import counted
-from .parser import Parser, add_trust
+from .parser import AGENT, Parser, add_trust
 
 
 def command(arguments: list[str]) -> int:
     parser = Parser(prog="teen share", description="Prepare a trained agent as a folder that others can load.")
-    parser.add_argument("agent", type=Path, help="a run folder")
+    parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--out", type=Path, required=True, help="folder to write: weights, settings, score, README")
     parser.add_argument("--best", action="store_true", help="each seed's weights at its best evaluation, not the last")
     parser.add_argument("--seeds", help="the policies of these seeds: 3,5 or 0-4; 7, is just that of 7 (default all)")
-    parser.add_argument("--whole", action="store_true", help="with critics, so that it can be analysed and trained on")
+    parser.add_argument("--whole", action="store_true", help="with critics, so that it can be trained on")
     parser.add_argument("--half", action="store_true", help="matrices in float16: half the size")
     parser.add_argument("--episodes", type=int, default=20, help="episodes behind each score (default 20)")
     parser.add_argument("--push", metavar="USER/NAME", help="upload it to this repository of the Hugging Face Hub")
@@ -32,16 +32,17 @@ def command(arguments: list[str]) -> int:
         raise UserError("--private is for --push")
     if flags.push:
         share.check_push(flags.push)  # now rather than after the episodes
-    share.check_place(flags.out)
-    agent = load(flags.agent, flags.trust, best=flags.best)
+    run = elsewhere.found(flags.run)
+    share.check_place(run, flags.out)
+    agent = load(run, flags.trust, best=flags.best)
     if flags.seeds:
         agent = agent.only(parse_seeds(flags.seeds))
     if flags.whole:
         agent.check_complete("--whole")
     notice(f"playing {counted(flags.episodes, 'episode')} of each policy for the score")
-    name = f"{elsewhere.HUB}{flags.push}" if flags.push else flags.out.name
+    name = f"{elsewhere.HUB}{flags.push}" if flags.push else flags.out.resolve().name
     options = {"name": name, "whole": flags.whole, "half": flags.half, "episodes": flags.episodes}
-    for score in share.prepare(elsewhere.found(flags.agent), flags.out, agent, **options, trust=flags.trust):
+    for score in share.prepare(run, flags.out, agent, **options, trust=flags.trust):
         std = "" if score.std is None else f" ± {score.std:.1f}"
         print(f"seed {score.seed}: {score.mean:.1f}{std} over {counted(score.episodes, 'episode')}")
     print(f"{flags.out}: load it with teen.load({str(flags.out)!r})")

@@ -96,8 +96,10 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool,
 
     base = given.base or values.get("base")
     flags = vars(parser(algo, base).parse_args(arguments))
-    out, members = flags.pop("out"), flags.pop("members")
-    del flags["config"], flags["resume"], flags["trust"]
+    if str(values.get("from_", "")).startswith("hf:") and "from_" not in flags:
+        raise UserError(f"{given.config} begins with an agent on the Hub: say --from {values['from_']} to download it")
+    out, asked = flags.pop("out"), {name: flags.pop(name) for name in ("members", "log", "trust")}
+    del flags["config"], flags["resume"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
     return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members, log

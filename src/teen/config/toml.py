@@ -1,6 +1,7 @@
 """config.toml: the settings of a run, and the versions it ran with."""
 
 import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,11 +44,11 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
     return values
 
 
-def dump(settings: RunSettings, config: Any) -> str:
-    """Return the text of config.toml."""
+def dump(settings: RunSettings, config: Any, trained_with: Mapping[str, str] | None = None) -> str:
+    """Return the text of config.toml. `trained_with` are the versions of the training, where that was not here."""
     values = {**flat(settings), **flat(config)}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return tomli_w.dumps({**plain, "versions": versions()})
+    return tomli_w.dumps({**plain, "versions": dict(trained_with or versions())})
 
 
 def versions() -> dict[str, str]:

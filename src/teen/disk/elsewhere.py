@@ -6,6 +6,8 @@ followed. It is data: loading it imports nothing that the user does not trust.
 
 import os
 import re
+import tempfile
+from contextlib import suppress
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from .saved import CARD, LAST, WEIGHTS
 
 PRETRAINED, HUB = "pretrained/", "hf:"
 WANTED = ("README.md", toml.CONFIG, f"{LAST}/{CARD}", f"{LAST}/{WEIGHTS}", "score.json", "curve.png")
+COMMIT = 40  # digits of a commit's name
 LARGEST = 2**30  # bytes of a download; an agent of ten members has 3 MB for each seed
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?")
 
@@ -53,13 +56,13 @@ def fetched(name: str) -> Path:
     try:
         commit = _commit(repository, revision or None)
     except ConnectionError as error:
-        earlier = sorted((p for p in place.glob("*") if (p / toml.CONFIG).is_file()), key=lambda p: p.stat().st_mtime)
+        earlier = sorted((p for p in place.glob("*") if len(p.name) == COMMIT), key=lambda p: p.stat().st_mtime)
         if not earlier:
             raise UserError(f"{HUB}{name} cannot be downloaded: {error}") from None
         notice(f"the Hub cannot be reached; {HUB}{name} as it was downloaded before is taken")
         return earlier[-1]
     folder = place / commit
-    if not (folder / toml.CONFIG).is_file():
+    if not folder.is_dir():
         _download(repository, commit, folder)
     return folder
 
@@ -88,22 +91,29 @@ def _commit(repository: str, revision: str | None) -> str:
             raise ConnectionError(f"the server answers {status}") from None
         raise UserError(f"the Hub has no agent {repository} that you may read: it answers {status}") from None
     except Exception as error:  # the client's own network library decides which
-        raise ConnectionError(_first_line(error)) from None
+        raise ConnectionError(first_line(error)) from None
     there = {file.rfilename: file.size or 0 for file in info.siblings or []}
     if missing := [name for name in WANTED[1:4] if name not in there]:
         raise UserError(f"{HUB}{repository} is no agent of teen: {missing[0]} is missing")
     if sum(there[name] for name in WANTED if name in there) > LARGEST:
         raise UserError(f"{HUB}{repository} is larger than an agent: it has more than {LARGEST:,} bytes")
+    if not re.fullmatch(rf"[0-9a-f]{{{COMMIT}}}", str(info.sha)):
+        raise UserError(f"{HUB}{repository}: the Hub names no commit")
     return str(info.sha)
 
 
 def _download(repository: str, commit: str, folder: Path) -> None:
+    """Download into a folder beside it, which gets its name when it is whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        hub().snapshot_download(repository, revision=commit, local_dir=folder, allow_patterns=list(WANTED))
+        with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+            hub().snapshot_download(repository, revision=commit, local_dir=Path(part, "a"), allow_patterns=list(WANTED))
+            with suppress(OSError):  # another process was faster
+                os.replace(Path(part, "a"), folder)
     except Exception as error:  # the client's own network library decides which
-        raise UserError(f"{HUB}{repository} cannot be downloaded: {_first_line(error)}") from None
+        raise UserError(f"{HUB}{repository} cannot be downloaded: {first_line(error)}") from None
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error of the client's says, in one line."""
     return (str(error) or type(error).__name__).splitlines()[0]

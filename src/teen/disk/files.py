@@ -113,9 +113,13 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file in one step: a reader sees the old content or the new one."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)  # a link left there is replaced, not followed
-    with part.open("xb") as file:
-        file.write(data)
-    os.replace(part, path)
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def write_synced(path: Path, *pieces: Piece) -> None:

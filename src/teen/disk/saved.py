@@ -6,6 +6,7 @@ Nothing is ever unpickled.
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,22 @@ LAST, BEST = "agent", "agent-best"  # in a run folder: the newest, and each seed
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
 LARGEST_CARD = 2**20  # bytes; a real one has two thousand
 LARGEST_STEP = 10**12
+MOST_ABSENT = (
+    100  # times what a slim agent holds: real ones leave out as much as they hold, REDQ with many critics more
+)
 
 
-def save(folder: Path, agent: Agent, spec: Spec, *, slim: bool = False, half: bool = False) -> None:
+def save(
+    folder: Path,
+    agent: Agent,
+    spec: Spec,
+    *,
+    slim: bool = False,
+    half: bool = False,
+    trained_with: Mapping[str, str] | None = None,
+) -> None:
     """Write both files atomically, so that an agent on disk is always whole. A `slim` one has only what acting reads,
-    with `half` the matrices in float16."""
+    with `half` the matrices in float16. `trained_with` are the versions of the training, where that was not here."""
     files.make_folder(folder)
     slim = slim or half or not agent.complete
     card = {
@@ -52,7 +64,7 @@ def save(folder: Path, agent: Agent, spec: Spec, *, slim: bool = False, half: bo
         "action": spec.action,
         "run": flat(agent.settings),
         "config": flat(agent.config),
-        "versions": versions(),
+        "versions": dict(trained_with or versions()),
     }
     if set(agent.steps) != {agent.step}:
         card["steps"] = agent.steps
@@ -119,11 +131,15 @@ def read(folder: Path, trust: Trust = ()) -> Agent:
     everything = named(template)
     expected = acting_names(algo, config, template, spec) if slim else everything.keys()
     try:
-        arrays = _arrays(folder, {name: everything[name] for name in expected}, dropped, bool(card.get("half")))
-        absent = {
-            name: np.full(leaf.shape, np.nan, leaf.dtype) for name, leaf in everything.items() if name not in expected
+        present = {name: everything[name] for name in expected}
+        absent = {name: leaf for name, leaf in everything.items() if name not in expected}
+        if memory.size(absent) > MOST_ABSENT * memory.size(present) + 2**24:
+            raise ValueError(f"it leaves out {memory.size(absent):,} bytes, and holds {memory.size(present):,}")
+        arrays = {
+            **_arrays(folder, present, dropped, bool(card.get("half"))),
+            **{name: _nothing(leaf) for name, leaf in absent.items()},
         }
-        weights = jax.tree.map(jnp.asarray, filled(template, {**arrays, **absent}))
+        weights = jax.tree.map(jnp.asarray, filled(template, arrays))
     except FileNotFoundError as error:
         raise UserError(f"{folder.parent} holds no agent yet: {error.filename} is missing") from None
     except OSError as error:
@@ -194,6 +210,11 @@ def _arrays(folder: Path, expected: dict[str, Any], dropped: set[str], half: boo
         if kept[name].dtype != stored[name]:
             raise ValueError(f"{name} should be {stored[name]}, not {kept[name].dtype}")
     return {name: array.astype(expected[name].dtype) if name in expected else array for name, array in kept.items()}
+
+
+def _nothing(leaf: Any) -> np.ndarray:
+    """Return what stands for an array that a slim agent does not have."""
+    return np.full(leaf.shape, np.nan if np.issubdtype(leaf.dtype, np.floating) else 0, leaf.dtype)
 
 
 def _stored(name: str, leaf: Any) -> np.dtype[Any]:

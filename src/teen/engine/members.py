@@ -7,6 +7,7 @@ import numpy as np
 from jax import Array
 
 from ..errors import UserError
+from ..settings import flat
 from ..spec import AnyAlgorithm, PyTree
 
 
@@ -19,6 +20,12 @@ def check_member(algo: AnyAlgorithm, config: Any, member: Any) -> None:
         raise UserError("this algorithm has no members: it is one policy")
     if isinstance(member, bool) or not isinstance(member, int | np.integer) or not 0 <= member < size:
         raise UserError(f"there is no member {member!r:.20}: this agent has members 0 to {size - 1}")
+
+
+def check_is_one(config: Any, member: Any, instead: str) -> None:
+    """Raise a UserError if what acts is drawn anew for each episode, as TEEN's --evaluate mixture is."""
+    if member is None and flat(config).get("evaluate") == "mixture":
+        raise UserError(f"--evaluate mixture draws a member for each episode: choose one with {instead}")
 
 
 def member_policy(

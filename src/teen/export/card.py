@@ -1,7 +1,7 @@
 """The page of a shared agent, README.md, as the Hugging Face Hub shows it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..config.toml import versions
@@ -25,7 +25,7 @@ class Score(NamedTuple):
     std: float | None  # over episodes, n − 1; None for one
 
 
-def card(agent: Agent, scores: Sequence[Score], name: str, curve: bool) -> str:
+def card(agent: Agent, scores: Sequence[Score], name: str, curve: bool, trained_with: Mapping[str, str]) -> str:
     """Return the page. `name` is how the agent can be loaded."""
     settings, mean = agent.settings, sum(score.mean for score in scores) / len(scores)
     rows = "\n".join(
@@ -76,14 +76,21 @@ somebody's own, is refused unless you trust that module: `teen.load(..., trust="
 {_settings(agent)}
 ```
 
-Versions: {", ".join(f"{package} {number}" for package, number in versions().items())}.
+Trained with {_listed(trained_with)}; scored with {_listed(versions())}.
 """
 
 
 def _contents(agent: Agent) -> str:
     size = agent.algo.size(agent.config)
-    policies = f"{size} members, whose mean action is the policy" if size else "one policy"
-    return f"Each seed has {policies}." + ("" if agent.complete else " It can act; critics are not part of it.")
+    how = {"mean": "whose mean action is the policy", "vote": "whose critics vote for the policy's action"}
+    evaluated = flat(agent.config).get("evaluate", "mean")
+    drawn = "one of which is drawn for each episode"
+    policies = f"{size} members, {how.get(evaluated, drawn)}" if size else "one policy"
+    return f"Each seed has {policies}." + ("" if agent.complete else " What acting does not need is left out.")
+
+
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{package} {number}" for package, number in versions.items())
 
 
 def _settings(agent: Agent) -> str:

@@ -18,12 +18,11 @@ from .. import __version__, envs
 from ..config.toml import versions
 from ..disk.agent import Agent, Player
 from ..engine.evaluate import HEADLINE, Episode, episode_seeds, rollout
-from ..engine.members import check_member
+from ..engine.members import check_is_one, check_member
 from ..envs import Envs
 from ..envs.gym import GymnasiumEnvs
 from ..envs.wrapper import Repeated
 from ..errors import UserError, one_line
-from ..settings import flat
 from .needed import needed
 
 STARTS = 2**31  # as `Agent.evaluate` counts them: the same --seed starts from the same states
@@ -48,8 +47,8 @@ def write(
     check_member(agent.algo, agent.config, member)
     if member is not None and explore:
         raise UserError("a member acts without noise: leave out --explore, or --member")
-    if flat(agent.config).get("evaluate") == "mixture" and member is None and not explore:
-        raise UserError("--evaluate mixture draws a member for each episode: choose one with --member, or --explore")
+    if not explore:
+        check_is_one(agent.config, member, "--member, or --explore")
     lane = 0 if seed is None else agent.seeds.index(seed)
     player = agent._player(lane, member)
     starts = episode_seeds([agent.seeds[lane]], STARTS + start_seed, [0], episodes)[0]

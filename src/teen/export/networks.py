@@ -14,7 +14,7 @@ import numpy as np
 from .. import __version__
 from ..algos.normalise import LIMIT
 from ..disk.agent import Agent
-from ..engine.members import check_member
+from ..engine.members import check_is_one, check_member
 from ..errors import UserError
 from ..settings import flat
 from ..spec import Spec
@@ -70,12 +70,9 @@ def networks_of(agent: Agent, seed: int | None = None, member: int | None = None
         raise UserError(f"this agent has seeds {list(agent.seeds)}, not {seed}")
     check_member(agent.algo, agent.config, member)
     evaluated = flat(agent.config).get("evaluate", "mean") if member is None else "mean"
-    if evaluated == "mixture":
-        raise UserError("--evaluate mixture draws a member for each episode: choose one with --member, such as 0")
+    check_is_one(agent.config, member, "--member, such as 0")
     lane = 0 if seed is None else agent.seeds.index(seed)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf)[lane], agent.weights)
-    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(weights)):
-        raise UserError(f"the weights of seed {agent.seeds[lane]} are not finite: choose another seed with --policy")
     env, player = agent._spaces(), agent._player(lane, member)
     low, high = env.scale(np.stack([np.full(env.spec.action, edge, np.float32) for edge in (-1, 1)]))
     try:
@@ -83,6 +80,8 @@ def networks_of(agent: Agent, seed: int | None = None, member: int | None = None
         vote = _vote(weights, agent.config) if evaluated == "vote" else None
     except (AttributeError, TypeError, ValueError, IndexError):  # somebody's own algorithm
         raise _otherwise(agent.settings.algo) from None
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((layers, normaliser, vote))):
+        raise UserError(f"the weights of seed {agent.seeds[lane]} are not finite: choose another seed with --policy")
     facts = _facts(agent, lane, member, "vote of" if vote else "mean of", len(layers[0][0]))
     return Networks(layers, normaliser, vote, low, high, facts, lambda rows: env.scale(player.noiseless(rows)))
 

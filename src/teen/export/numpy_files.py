@@ -20,9 +20,9 @@ def write(networks: Networks, out: Path) -> tuple[Path, float]:
     the agent; see `Networks.check`."""
     if networks.vote:
         raise UserError("--evaluate vote asks the critics, which --to numpy leaves out: take --to onnx, or --member K")
-    module, text = out.with_suffix(".py"), Path(numpy_policy.__file__).read_bytes()
     if out.suffix != ".npz":
         raise UserError(f"--out {out} does not end in .npz")
+    module, text = out.with_suffix(".py"), Path(numpy_policy.__file__).read_bytes()
     if os.path.lexists(module) and not _is_ours(module, text):
         raise UserError(f"{module} is there and was not written by teen export: choose another --out")
     data = io.BytesIO()

@@ -10,12 +10,15 @@ from ..config import toml
 from ..config.modules import Trust
 from ..disk import elsewhere, files, saved
 from ..disk.agent import Agent
+from ..disk.elsewhere import first_line
 from ..disk.files import write_atomically
 from ..disk.loading import load
 from ..engine.evaluate import headline_mean
 from ..errors import UserError
 from ..report import runs
 from ..report.curve import plot
+from ..report.settings import read_settings
+from ..settings import replace
 from .card import CURVE, Score, card
 
 SCORE = "score.json"
@@ -27,29 +30,38 @@ def prepare(
 ) -> list[Score]:
     """Write an agent into a new folder, or over one that was written so before, and return what it reaches. `whole`
     keeps critics too, `name` is how others load it. The score is that of the files, read again."""
-    check_place(folder)
+    check_place(run, folder)
+    agent.settings = replace(agent.settings, {"from_": "", "from_seed": -1})  # a path of the sharer's own machine
+    _, trained_with = read_settings(run)
     try:
         files.make_folder(folder)
-        saved.save(folder / saved.LAST, agent, agent.spec, slim=not whole, half=half)
-        write_atomically(folder / toml.CONFIG, toml.dump(agent.settings, agent.config).encode())
+        for page in ("README.md", SCORE, CURVE):  # of other weights
+            (folder / page).unlink(missing_ok=True)
+        write_atomically(folder / SCORE, b"[]\n")  # says that the folder is one of ours, also when this is cut short
+        spec = agent.spec
+        saved.save(folder / saved.LAST, agent, spec, slim=not whole, half=half, trained_with=trained_with)
+        write_atomically(folder / toml.CONFIG, toml.dump(agent.settings, agent.config, trained_with).encode())
         shared = load(folder, trust)
         scores = scores_of(shared, episodes)
         write_atomically(folder / SCORE, (json.dumps([score._asdict() for score in scores], indent=2) + "\n").encode())
         curve = runs.is_run(run)
         if curve:
             plot(runs.evaluations(run), folder / CURVE, f"{agent.settings.algo} on {agent.settings.env}")
-        write_atomically(folder / "README.md", card(shared, scores, name, curve).encode())
+        write_atomically(folder / "README.md", card(shared, scores, name, curve, trained_with).encode())
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from None
     return scores
 
 
-def check_place(folder: Path) -> None:
-    """Raise a UserError if the folder holds anything that a shared agent does not consist of."""
+def check_place(run: Path, folder: Path) -> None:
+    """Raise a UserError if the folder holds anything but a shared agent: a saved model, say, or the run itself."""
     if not os.path.lexists(folder):
         return
     try:
-        others = sorted({path.name for path in folder.iterdir()} - PARTS)
+        there = {path.name for path in folder.iterdir()}
+        others = sorted(there - PARTS) or sorted(there & {saved.LAST, toml.CONFIG} if SCORE not in there else ())
+        if os.path.samefile(run, folder):
+            raise UserError(f"{folder} is what is to be shared: choose another --out")
     except OSError as error:
         raise UserError(f"{folder} cannot be used: {error.strerror}") from None
     if others:
@@ -62,6 +74,8 @@ def scores_of(agent: Agent, episodes: int, seed: int = 0) -> list[Score]:
     scores = []
     for training_seed, step in zip(agent.seeds, agent.steps, strict=True):
         own = [episode for episode in played if episode.seed == training_seed]
+        if not own or not np.isfinite(headline_mean(own)):
+            raise UserError(f"the policy of seed {training_seed} has no finite return: leave it out with --seeds")
         std = float(np.std([episode.score for episode in own], ddof=1)) if len(own) > 1 else None
         scores.append(Score(training_seed, step, len(own), headline_mean(own), std))
     return scores
@@ -81,8 +95,11 @@ def push(folder: Path, repository: str, private: bool) -> str:
     api = elsewhere.hub().HfApi()
     try:
         api.create_repo(repository, private=private, exist_ok=True)
+        if private and not api.model_info(repository).private:  # it was there before
+            raise UserError(f"{repository} is public: make it private first, or leave out --private")
         done = api.upload_folder(repo_id=repository, folder_path=folder, allow_patterns=list(elsewhere.WANTED))
+    except UserError:
+        raise
     except Exception as error:  # the client's own network library decides which
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise UserError(f"{repository} cannot be uploaded: {reason}; {folder} is ready") from None
+        raise UserError(f"{repository} cannot be uploaded: {first_line(error)}; {folder} is ready") from None
     return str(done.commit_url)

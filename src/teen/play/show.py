@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..disk.agent import Agent
 from ..engine.evaluate import HEADLINE, Episode
-from ..engine.members import check_member
+from ..engine.members import check_is_one, check_member
 from ..errors import UserError, notice
 from ..settings import replace
 from .episode import Moment, episode, side_by_side
@@ -56,6 +56,7 @@ def prepared(
     """Return what is to be played; the stack closes it. A UserError says what the agent or the machine lacks."""
     for member in members:
         check_member(agent.algo, agent.config, member)
+        check_is_one(agent.config, member, "--member, or show several with --members")
     if policy is not None and policy not in agent.seeds:
         raise UserError(f"this agent has seeds {list(agent.seeds)}, not {policy}")
     agent = _in_gymnasium(agent)
@@ -72,6 +73,6 @@ def _in_gymnasium(agent: Agent) -> Agent:
     if task != agent.settings.env:
         notice(f"{agent.settings.env} is drawn as {task}, the same task on today's simulator")
         settings = replace(agent.settings, {"env": task})
-        agent = Agent(settings, agent.config, agent.step, agent.weights, agent.steps)
+        agent = Agent(settings, agent.config, agent.step, agent.weights, agent.steps, agent.complete)
     _ = agent.spec  # whether it fits
     return agent

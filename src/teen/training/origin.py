@@ -35,6 +35,8 @@ def origin_of(job: Job, spec: Spec, trust: Trust = ()) -> Origin | None:
     """Return what a job begins with; None where that is new. A UserError says what does not fit."""
     path = job.settings.from_
     if not path:
+        if job.settings.from_seed >= 0:
+            raise UserError(f"--from-seed {job.settings.from_seed} is for --from RUN, which is not given")
         return None
     agent, template = load(path, trust), _template(job, spec)
     agent.check_complete(f"--from {path}")
