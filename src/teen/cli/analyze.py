@@ -26,7 +26,7 @@ def command(arguments: list[str]) -> int:
     flags = parser().parse_args(arguments)
     if flags.episodes < 1 or flags.seed < 0:
         raise UserError("--episodes must be at least 1 and --seed at least 0")
-    for path in runs.find(flags.runs):
+    for path in runs.find(flags.runs, links=False):
         _show(path, analyze(path, flags.episodes, flags.seed, flags.trust))
     return 0
 
