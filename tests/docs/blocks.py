@@ -19,7 +19,21 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 FENCES = {"python": "python", "sh": "shell", "bash": "shell", "console": "shell", "toml": "toml", "text": "text"}
 # What an indented block may begin with. Anything else is likely output, and belongs into a fence of text.
-PROGRAMS = {"teen", "make", "pip", "python", "export", "mkdir", "if", "nvidia-cuda-mps-control", "ssh", "scp", "git", "docker", "source"}
+PROGRAMS = {
+    "teen",
+    "make",
+    "pip",
+    "python",
+    "export",
+    "mkdir",
+    "if",
+    "nvidia-cuda-mps-control",
+    "ssh",
+    "scp",
+    "git",
+    "docker",
+    "source",
+}
 MARK = re.compile(r"<!-- long: ([^|]+?)( \| tested(?: with (.+ → .+))?)? -->")
 FILE = re.compile(r"`([\w/.-]+\.\w+)`:$")
 ENDS = {";", "&&", "||", "&", "|", "then", "else", "elif", "fi", "if", "do", "done", "{", "}", "!"}
