@@ -3,6 +3,7 @@ of the time and changes nothing that a test may rely on. JAX's cache of compiled
 0.10.2 crashed now and then while reading it back."""
 
 import os
+import signal
 import sys
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_backend_optimization_level=1"  # before the import
@@ -14,6 +15,9 @@ import tests.play.toys
 import tests.toys  # noqa: F401  so that runs in these environments can be loaded: a file may not name a module
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell without job control starts a job with `&` so, and
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the runs that tests interrupt would inherit it
 
 
 @pytest.fixture(autouse=True, scope="module")
