@@ -121,3 +121,12 @@ def test_what_is_refused(pendulum, storage, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(UserError, match=r'--to minari needs h5py: pip install "teen-rl\[minari\]"'):
         minari_dataset.write(pendulum, "new-v0")
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_played(pendulum, storage):
+    storage.mkdir()
+    (storage / "taken").write_text("a file, where the dataset's folder would be")
+    told = []
+    with pytest.raises(UserError, match="nothing can be written there; set MINARI_DATASETS_PATH"):
+        minari_dataset.write(pendulum, "taken/td3-v0", 1, played=told.append)
+    assert told == []

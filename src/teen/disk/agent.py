@@ -81,13 +81,12 @@ class Agent:
         alone. Without `deterministic` it explores as in training; an ensemble then draws the acting member when an
         episode starts, (row,).
         """
-        if seed is not None and seed not in self.seeds:
-            raise UserError(f"this agent has seeds {list(self.seeds)}, not {seed}")
+        lane = self.lane(seed)
         check_member(self.algo, self.config, member)
         if member is not None and not deterministic:
             raise UserError("a member acts without noise: leave out deterministic=False, or the member")
         env = self._spaces()
-        player = self._player(0 if seed is None else self.seeds.index(seed), member)
+        player = self._player(lane, member)
         rows, batch = env.rows(obs)
         actions = env.scale(player.noiseless(rows) if deterministic else player.explore(rows, episode_start))
         return actions if batch else actions[0]
@@ -122,11 +121,15 @@ class Agent:
             pool.close()
         return [row._replace(step=step) for step, lane in zip(self.steps, rows, strict=True) for row in lane]
 
+    def lane(self, seed: int | None) -> int:
+        """Return the row of a seed's policy among the weights; that of the first seed if none is named."""
+        if seed is not None and seed not in self.seeds:
+            raise UserError(f"this agent has seeds {list(self.seeds)}, not {seed}")
+        return 0 if seed is None else self.seeds.index(seed)
+
     def only(self, seeds: Sequence[int]) -> "Agent":
         """Return this agent with the policies of these seeds alone."""
-        if unknown := [seed for seed in seeds if seed not in self.seeds]:
-            raise UserError(f"this agent has seeds {list(self.seeds)}, not {unknown[0]}")
-        lanes = [self.seeds.index(seed) for seed in seeds]
+        lanes = [self.lane(seed) for seed in seeds]
         weights = jax.tree.map(lambda leaf: leaf[np.array(lanes)], self.weights)
         settings = replace(self.settings, {"seeds": tuple(seeds)})
         return Agent(settings, self.config, self.step, weights, tuple(self.steps[i] for i in lanes), self.complete)
@@ -143,7 +146,7 @@ class Agent:
         if not kept.keys() & set(lanes):
             return None
         steps = tuple(kept[lane].step if lane in kept else self.step for lane in lanes)
-        return Agent(self.settings, self.config, self.step, joined(kept, lanes, self.weights), steps)
+        return Agent(self.settings, self.config, self.step, joined(kept, lanes, self.weights), steps, self.complete)
 
     def check_fits(self, spec: Spec) -> None:
         """Raise a UserError if the policies were made for an environment of other sizes."""

@@ -42,14 +42,12 @@ def write(
     """Play episodes of one seed's policy, and store them as the Minari dataset of this name. Return its folder and what
     was played. `played` is told of each episode."""
     minari, folder = _storage_for(name)
-    if seed is not None and seed not in agent.seeds:
-        raise UserError(f"this agent has seeds {list(agent.seeds)}, not {seed}")
+    lane = agent.lane(seed)
     check_member(agent.algo, agent.config, member)
     if member is not None and explore:
         raise UserError("a member acts without noise: leave out --explore, or --member")
     if not explore:
         check_is_one(agent.config, member, "--member, or --explore")
-    lane = 0 if seed is None else agent.seeds.index(seed)
     player = agent._player(lane, member)
     starts = episode_seeds([agent.seeds[lane]], STARTS + start_seed, [0], episodes)[0]
     about = _description(agent, lane, member, explore, episodes)
@@ -82,6 +80,9 @@ def _storage_for(name: str) -> tuple[Any, Path]:
         folder: Path = minari.storage.datasets_root_dir.get_dataset_path(name)
     except OSError as error:
         raise UserError(f"Minari's folder cannot be made: {one_line(error)}; set MINARI_DATASETS_PATH") from None
+    nearest = next(path for path in folder.parents if path.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):  # before anything is played
+        raise UserError(f"the dataset would be in {folder}, and nothing can be written there; set MINARI_DATASETS_PATH")
     if os.path.lexists(folder):
         raise UserError(f"there is a dataset {name} in {folder}: take another version, such as -v1")
     return minari, folder

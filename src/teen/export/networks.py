@@ -66,12 +66,10 @@ class Networks(NamedTuple):
 
 def networks_of(agent: Agent, seed: int | None = None, member: int | None = None) -> Networks:
     """Return the policy of one seed, the first if none is named: the evaluated one, or one member."""
-    if seed is not None and seed not in agent.seeds:
-        raise UserError(f"this agent has seeds {list(agent.seeds)}, not {seed}")
+    lane = agent.lane(seed)
     check_member(agent.algo, agent.config, member)
     evaluated = flat(agent.config).get("evaluate", "mean") if member is None else "mean"
     check_is_one(agent.config, member, "--member, such as 0")
-    lane = 0 if seed is None else agent.seeds.index(seed)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf)[lane], agent.weights)
     env, player = agent._spaces(), agent._player(lane, member)
     low, high = env.scale(np.stack([np.full(env.spec.action, edge, np.float32) for edge in (-1, 1)]))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..disk.agent import Agent
 from ..engine.evaluate import HEADLINE, Episode
 from ..engine.members import check_is_one, check_member
-from ..errors import UserError, notice
+from ..errors import notice
 from ..settings import replace
 from .episode import Moment, episode, side_by_side
 from .picture import Size
@@ -57,14 +57,13 @@ def prepared(
     for member in members:
         check_member(agent.algo, agent.config, member)
         check_is_one(agent.config, member, "--member, or show several with --members")
-    if policy is not None and policy not in agent.seeds:
-        raise UserError(f"this agent has seeds {list(agent.seeds)}, not {policy}")
+    lane = agent.lane(policy)
     agent = _in_gymnasium(agent)
     scenes = []
     for _ in members:
         scenes.append(Scene(agent.settings.env, mode, size))
         stack.callback(scenes[-1].close)
-    return Show(agent, agent.seeds[0] if policy is None else policy, members, scenes)
+    return Show(agent, agent.seeds[lane], members, scenes)
 
 
 def _in_gymnasium(agent: Agent) -> Agent:

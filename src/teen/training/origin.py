@@ -7,6 +7,7 @@ Adam's moments as zeros, the replay empty.
 
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -71,10 +72,11 @@ def _settings(settings: Any, config: Any) -> dict[str, Any]:
 
 def _differing(job: Job, name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> UserError:
     path = job.settings.from_
-    return UserError(
-        f"--from {path} does not fit: {flag(name)} is {shown(there.get(name))} there and {shown(here.get(name))} here; "
-        f"--config {path}/config.toml takes its settings"
+    text = (
+        f"--from {path} does not fit: {flag(name)} is {shown(there.get(name))} there and {shown(here.get(name))} here"
     )
+    file = Path(path, "config.toml")
+    return UserError(f"{text}; --config {file} takes its settings" if file.is_file() else text)
 
 
 def _row(job: Job, agent: Agent, seed: int) -> int:
