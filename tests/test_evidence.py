@@ -123,3 +123,16 @@ def test_diagnostics_at_one_million_steps():
     for quantity, (first, digits) in rows.items():
         by_seed = [values[quantity, label] for label in columns]
         assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
+
+
+SETTINGS = ROOT / "results" / "settings-300k"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (SETTINGS / "Hopper-v4").iterdir()))
+def test_settings_of_teen_at_300k(name):
+    found = []
+    for task in ("Walker2d-v4", "Hopper-v4"):
+        seeds = evaluations(f"settings-300k/{task}/{name}")
+        assert len(seeds) == 5
+        found += [last(seeds, step) for step in (200_000, 300_000)]
+    assert cells((SETTINGS / "README.md").read_text(), name) == found
