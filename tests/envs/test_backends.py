@@ -109,7 +109,10 @@ def random_episodes(name: str, backend: str, episodes: int) -> tuple[np.ndarray,
     return scores, lengths
 
 
-@pytest.mark.parametrize("name", SIZES)
+OFTEN = "HalfCheetah-v4", "Hopper-v4", "dm_control/cheetah-run"
+
+
+@pytest.mark.parametrize("name", [n if n in OFTEN else pytest.param(n, marks=pytest.mark.full) for n in SIZES])
 def test_both_backends_give_the_same_task_statistically(name):
     """EnvPool's state cannot be set, so 50 random episodes of each backend are compared: means within four standard
     errors, standard deviations within a factor of two."""

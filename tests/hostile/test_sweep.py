@@ -13,7 +13,7 @@ from .commands import COMMANDS
 from .process import Worker
 from .sweep import main, sweep
 
-SEEDS = range(200)
+OFTEN, RARELY = range(100), range(100, 300)
 HEAVY = 2  # of the slow commands for each of them
 
 
@@ -31,19 +31,20 @@ def work(folder):
     return folder
 
 
-def test_no_hostile_run_does_harm(folder):
+@pytest.mark.parametrize("seeds", [OFTEN, pytest.param(RARELY, marks=pytest.mark.full)], ids=["some", "more"])
+def test_no_hostile_run_does_harm(folder, seeds):
     """The worker that trains the valid runs goes on with the others: it has compiled their programs."""
-    results = list(sweep(SEEDS, folder, heavy=HEAVY))
+    results = list(sweep(seeds, folder, heavy=HEAVY))
     failures = [str(result) for result in results if result.problems]
     assert not failures, "\n".join(failures)
     counts = Counter(result.command for result in results)
     for name, command in COMMANDS.items():
-        assert counts[name] >= (len(SEEDS) if command.light else 10), name
+        assert counts[name] >= (len(seeds) if command.light else 10), name
     assert {result.code for result in results} >= {0, 2}  # some are refused, some are harmless
 
 
 def test_the_sweep_sees_what_is_wrong(work):
-    worker = Worker(work, "tests.hostile.broken", limit=10)
+    worker = Worker(work, "tests.hostile.broken", limit=20)
     results = {result.command: result for result in worker.try_seed(0, list(broken.COMMANDS))}
     worker.close()
     for name, (_, words) in broken.EXPECTED.items():

@@ -77,6 +77,7 @@ def test_what_cannot_be_compiled_is_refused(env, settings, message, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.full
 def test_resumed_twice_it_ends_alike_and_no_row_is_missing(tmp_path):
     teen.train("teen", "Hopper-v4", out=tmp_path / "one", **SMALL)
     shutil.copytree(tmp_path / "one", tmp_path / "two")
@@ -89,7 +90,7 @@ def test_resumed_twice_it_ends_alike_and_no_row_is_missing(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.full), signal.SIGKILL])
 def test_a_run_that_is_ended_goes_on(number, tmp_path):
     """SIGTERM comes in the middle of a chunk: the one that has been begun after it is not used. SIGKILL leaves no time
     for anything."""

@@ -63,7 +63,7 @@ def beside_training(monkeypatch):
     monkeypatch.setattr(Recorder, "sync", held)
 
 
-@pytest.mark.parametrize("replay", ["device", "host"])
+@pytest.mark.parametrize("replay", ["device", pytest.param("host", marks=pytest.mark.full)])
 def test_training_does_not_change_what_is_being_written(replay, tmp_path):
     """To the byte, in every file of every save. On a CPU snapshots are views of what the next update overwrites."""
     command = [*TRAIN, "--eval-every", str(STEPS), "--replay", replay]  # what is due would depend on the time

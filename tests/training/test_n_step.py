@@ -30,7 +30,7 @@ def same(one, other):
     return [filecmp.cmp(one / name, other / name, shallow=False) for name in LOGS]
 
 
-OFTEN = ("td3", "teen")  # the others take as long again
+OFTEN = ("teen",)  # the others take as long again
 
 
 @pytest.mark.parametrize("algo", [n if n in OFTEN else pytest.param(n, marks=pytest.mark.full) for n in algos.NAMES])

@@ -49,8 +49,10 @@ def assert_same_end(one: Path, other: Path) -> None:
         assert filecmp.cmp(one / name, other / name, shallow=False), name
 
 
-CASES = [(algo, 3) for algo in algos.NAMES] + [
-    pytest.param(algo, 1, marks=() if algo in ("teen", "td3") else pytest.mark.full) for algo in algos.NAMES
+CASES = [
+    pytest.param(algo, lanes, marks=() if algo in ("teen", "td3") else pytest.mark.full)
+    for lanes in (3, 1)
+    for algo in algos.NAMES
 ]
 
 

@@ -85,7 +85,7 @@ def moments() -> list[Moment]:
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(m, marks=() if i < 4 else pytest.mark.full, id=f"{m.place} {m.number}")
+        pytest.param(m, marks=() if i < 2 else pytest.mark.full, id=f"{m.place} {m.number}")
         for i, m in enumerate(moments())
     ],
 )
