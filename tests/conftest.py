@@ -44,6 +44,22 @@ def stopped(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def tools(tmp_path_factory):
+    """Let Weights & Biases and Trackio work without a network, and keep their files out of the user's folders."""
+    place = tmp_path_factory.mktemp("tools")
+    folders = {"TRACKIO_DIR": "trackio"} | {f"WANDB_{kind}_DIR": kind.lower() for kind in ("CACHE", "CONFIG", "DATA")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WANDB_MODE", "offline")
+        patch.setenv("WANDB_ERROR_REPORTING", "false")
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        for variable, folder in folders.items():
+            patch.setenv(variable, str(place / folder))
+        yield place
+        if wandb := sys.modules.get("wandb"):
+            wandb.teardown()
+
+
+@pytest.fixture(scope="session")
 def way():
     """Return what MUJOCO_GL is to be, which takes seconds to find. A machine that tests this can draw."""
     from teen.play import gl

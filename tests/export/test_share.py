@@ -213,7 +213,7 @@ def hub(monkeypatch, tmp_path):
     with serving() as server:
         for name, value in {
             "HF_ENDPOINT": server.url, "HF_TOKEN": "hf_test", "TEEN_CACHE": str(tmp_path / "cache"),
-            "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_OFFLINE": "0",
         }.items():  # fmt: skip
             monkeypatch.setenv(name, value)
         yield server

@@ -37,7 +37,7 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def _flags(arguments: list[str]) -> Any:
+def parser() -> Parser:
     parser = Parser(prog="teen export", description="Write a trained policy, or its episodes, for other programs.")
     parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--to", required=True, choices=FORMATS, help="what to write")
@@ -53,7 +53,11 @@ def _flags(arguments: list[str]) -> Any:
     episodes.add_argument("--episodes", type=int, help="how many (default 10)")
     episodes.add_argument("--seed", type=int, help="chooses other starting states (default 0)")
     episodes.add_argument("--explore", action="store_true", help="with noise as in training")
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def _flags(arguments: list[str]) -> Any:
+    flags = parser().parse_args(arguments)
     if flags.to != "minari":
         for name in ("episodes", "seed", "explore"):
             if getattr(flags, name) not in (None, False):

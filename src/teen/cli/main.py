@@ -21,6 +21,7 @@ usage: teen COMMAND [options]
   teen train --resume runs/cheetah                 continues a run that was cut; --steps may be raised
   teen train --config … --from runs/cheetah        a new run that begins with trained networks
   teen eval runs/cheetah --episodes 10             fresh episodes of a trained agent
+  teen play runs/cheetah --video out.mp4           a film of it; --members: all of an ensemble side by side
   teen share runs/cheetah --out cheetah            a folder that others can load, with its score and a page
   teen envs                                        the tasks that can be trained on here
   teen analyze runs/cheetah                        bias, entropies and members of a trained agent
@@ -36,7 +37,10 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 
 # Each is a module of this package with `command(arguments) -> exit code` and the `parser()` that it uses, imported when
 # it is used: JAX, simulators and matplotlib take seconds to import.
-COMMANDS = ("train", "eval", "envs", "analyze", "compare", "report", "serve", "paper", "doctor", "completion")
+COMMANDS = (
+    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "paper", "doctor",
+    "completion",
+)  # fmt: skip
 WORKERS = (["train"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 

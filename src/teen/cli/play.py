@@ -14,7 +14,7 @@ SMALLEST, LARGEST = 32, 4096  # sides of a picture
 
 
 def command(arguments: list[str]) -> int:
-    flags = _parser().parse_args(arguments)
+    flags = parser().parse_args(arguments)
     _check(flags)
     if flags.video:
         gl.choose()
@@ -37,7 +37,7 @@ def command(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> Parser:
+def parser() -> Parser:
     parser = Parser(prog="teen play", description="Play a trained agent, without noise, into a film or a window.")
     parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--video", type=Path, metavar="FILE", help="write a film, .mp4 or .gif; an old one is replaced")

@@ -11,7 +11,7 @@ from ..training.scores import counted
 from .parser import AGENT, Parser, add_trust
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(prog="teen share", description="Prepare a trained agent as a folder that others can load.")
     parser.add_argument("run", type=Path, help=AGENT)
     parser.add_argument("--out", type=Path, required=True, help="folder to write: weights, settings, score, README")
@@ -23,7 +23,11 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("--push", metavar="USER/NAME", help="upload it to this repository of the Hugging Face Hub")
     parser.add_argument("--private", action="store_true", help="that nobody else can see")
     add_trust(parser)
-    flags = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    flags = parser().parse_args(arguments)
     if flags.episodes < 1:
         raise UserError("--episodes must be at least 1")
     if flags.whole and flags.half:

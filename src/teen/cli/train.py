@@ -35,7 +35,7 @@ def parser(algo: str = "", base: str | None = None) -> Parser:
     group.add_argument("--out", type=Path, help="new folder for the run (default runs/ALGO-ENV-k)")
     add_trust(group)
     group.add_argument("--resume", type=Path, help="continue the run in this folder instead; --steps may be raised")
-    _add_members(group)
+    _add_shown(group)
     run = parser.add_argument_group("run")
     text = "arguments of the environment, as TOML values; they become part of its name"
     run.add_argument("--env-kwargs", nargs="+", metavar="KEY=VALUE", help=text)
@@ -57,8 +57,9 @@ def command(arguments: list[str]) -> int:
         folder, trust, members, log, changes = _resume_arguments(arguments)
         outcome = training.resume(folder, trust=trust, log=log, command=line, **changes)
     else:
-        values, out, members, log = _arguments(arguments)
-        outcome = training.train_job(resolve(values), out, log=log, command=line)
+        values, out, asked = _arguments(arguments)
+        members = asked["members"]
+        outcome = training.train_job(resolve(values), out, log=asked["log"], command=line, trust=asked["trust"])
     steps = counted(outcome.step, "step")
     for folder, episodes in zip(outcome.folders, outcome.episodes, strict=True):
         show_episodes(f"{folder} after {steps}", episodes, members)
@@ -79,9 +80,9 @@ def _add_shown(parser: Any) -> None:
     parser.add_argument("--members", action="store_true", help="at the end, print the returns of each member, too")
 
 
-def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool, str | None]:
-    """Return the config file's settings, overridden by flags, the output folder, whether to print members, and the
-    loggers."""
+def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, dict[str, Any]]:
+    """Return the config file's settings, overridden by flags, the output folder, and what is no setting: whether to
+    print members, the loggers, and the modules that files may name."""
     first = Parser(prog="teen train", add_help=False)  # these decide which other flags there are
     for name in ("--algo", "--base", "--env"):
         first.add_argument(name)
@@ -102,7 +103,7 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, bool,
     del flags["config"], flags["resume"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
-    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, members, log
+    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, asked
 
 
 def _file_settings(path: Path) -> dict[str, Any]:

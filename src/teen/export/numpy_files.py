@@ -26,7 +26,7 @@ def write(networks: Networks, out: Path) -> tuple[Path, float]:
     if os.path.lexists(module) and not _is_ours(module, text):
         raise UserError(f"{module} is there and was not written by teen export: choose another --out")
     data = io.BytesIO()
-    np.savez(data, **arrays(networks))
+    np.savez(data, allow_pickle=False, **arrays(networks))
     data.seek(0)
     apart = networks.check(numpy_policy.Policy(data).act)
     write_atomically(out, data.getvalue())

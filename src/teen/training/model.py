@@ -77,7 +77,7 @@ class Model:
         evaluation and log row, and ends training by returning False. `log` names loggers, such as "tensorboard"."""
         if self.outcome is None:
             job = resolve({**self.settings, "steps": steps})
-            self.outcome = train_job(job, self.out, self.show, callback, log)
+            self.outcome = train_job(job, self.out, self.show, callback, log, trust=self.trust)
         else:
             until = self.outcome.step + steps  # less than planned, if a callback or a signal ended the last time
             self.outcome = resume(self.folder, self.show, callback=callback, log=log, shorter=True, steps=until)

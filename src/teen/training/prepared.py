@@ -81,6 +81,7 @@ class Prepared(NamedTuple):
         callbacks: Sequence[Callback],
         loggers: Mapping[str, Logger],
         command: str,
+        origin: Origin | None = None,
     ) -> Outcome:
         """Train, from a checkpoint or from the start, and there with the networks of `origin`."""
         job, plan, parent = self.job, self.plan, lock.folder
@@ -88,14 +89,14 @@ class Prepared(NamedTuple):
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
         progress = Progress(plan, names, job.settings.seeds, show, done)
         with progress, stop_requests(progress.leave) as stop, Feed(job, folders, loggers) as feed:
-            recorder = Recorder(job, folders, progress, lock, callbacks, command)
+            recorder = Recorder(job, folders, progress, lock, callbacks, command, origin and origin.facts)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
             keeper = CheckpointKeeper(writer, recorder, job.flat())
 
             def work() -> tuple[End, list[Agent], list[Agent | None]]:
                 start = self._checked(recorder, saved) if saved else None
                 # The loop takes over the checkpoint, or refuses it, before any log is changed.
-                with closing(self.loop(Several(recorder, feed), stop.made, start, keeper)) as loop:
+                with closing(self.loop(Several(recorder, feed), stop.made, start, keeper, origin)) as loop:
                     if show:
                         print(self.placed, file=sys.stderr)
                     if saved:

@@ -33,12 +33,14 @@ def train(
     show: bool = True,
     callback: Callbacks = None,
     log: Loggers = None,
+    trust: Trust = (),
     **settings: Any,
 ) -> Outcome:
     """Train from Python; settings are the command's flags with underscores. `env` is a name, a function that makes an
     environment, or one that Gymnasium made. Modules that `algo` and `env` name are imported. `callback` is told of
     every evaluation and log row, and ends training by returning False: see `training.callbacks`. `log` names loggers
-    beside the CSV files, such as "tensorboard,wandb", or is an object of your own: see `loggers.base`.
+    beside the CSV files, such as "tensorboard,wandb", or is an object of your own: see `loggers.base`. `trust` lists
+    the modules that the agent may name with which `from_` begins.
 
     Examples:
         >>> teen.train("teen", "Pendulum-v1", seeds=3, steps=10_000, n=5, width=64, lr=1e-3, warmup=1_000)
@@ -46,7 +48,7 @@ def train(
     env = envs.name_of(env)
     modules.import_named({"algo": algo, "env": env})
     job = resolve({"algo": algo, "env": env, **settings})
-    return train_job(job, Path(out) if out is not None else None, show, callback, log)
+    return train_job(job, Path(out) if out is not None else None, show, callback, log, trust=trust)
 
 
 def train_job(
@@ -56,9 +58,10 @@ def train_job(
     callback: Callbacks = None,
     log: Loggers = None,
     command: str = PYTHON,
+    trust: Trust = (),
 ) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked. `command` is the
-    line that asks for it, for machine.json."""
+    line that asks for it, for machine.json; `trust` is for the agent that it begins with."""
     callbacks, loggers = listed(callback), names.listed(log)
     job, notices = job.settled()
     modules.remember(job.settings.env)
@@ -73,7 +76,7 @@ def train_job(
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show, callbacks, loggers, command)
+            return prepared.train(lock, None, show, callbacks, loggers, command, origin)
     finally:
         if out is None:
             with suppress(OSError):
