@@ -17,7 +17,6 @@ C = TypeVar("C")
 
 LARGEST = 3.4e38  # numbers become float32, in which greater ones are infinite
 LONGEST_TEXT = 1_000  # characters of a setting; an environment has its arguments in its name
-MOST_VARIANTS = 1_000  # each has a folder of its own; more are a typing error
 
 Backend = Literal["auto", "gymnasium", "envpool"]
 Precision = Literal["float32", "tf32", "bf16"]
@@ -207,31 +206,6 @@ def _float(value: Any) -> float | None:
         return None
     except OverflowError:  # an integer of hundreds of digits
         return math.inf if value > 0 else -math.inf
-
-
-def variants(config: C, values: dict[str, Any]) -> list[tuple[str, C]]:
-    """Return every combination of the per-lane numbers given as lists, each with a name such as `alpha=0.2`.
-
-    A single variant has the empty name. Names differ wherever numbers do: each is a folder.
-    """
-    combinations = [("", dict(values))]
-    for leaf in leaves(config):
-        choices = values.get(leaf.name)
-        if not isinstance(choices, (list, tuple)):
-            continue
-        if not leaf.per_lane:
-            raise UserError(f"{leaf.flag} takes one value: it cannot differ between lanes")
-        numbers = [checked(leaf, choice) for choice in choices]
-        if not numbers or len(set(numbers)) < len(numbers):
-            raise UserError(f"{leaf.flag} must list different numbers, not {shown(list(choices))}")
-        if len(combinations) * len(numbers) > MOST_VARIANTS:
-            raise UserError(f"{leaf.flag} and other lists make more than {MOST_VARIANTS:,} combinations")
-        combinations = [
-            (f"{name},{leaf.name}={number_text(number)}" if len(numbers) > 1 else name, {**chosen, leaf.name: number})
-            for name, chosen in combinations
-            for number in numbers
-        ]
-    return [(name.lstrip(","), replace(config, chosen)) for name, chosen in combinations]
 
 
 def stacked(configs: Sequence[C]) -> C:

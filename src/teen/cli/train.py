@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import algos
-from ..config import aliases, modules, presets, toml
+from ..config import aliases, modules, presets, toml, variants
 from ..config.facts import CHANGEABLE
 from ..config.job import resolve
 from ..config.run import RunSettings
 from ..disk import files
 from ..envs import arguments as env_arguments
 from ..errors import UserError, printable
-from ..settings import leaves
+from ..settings import flag, leaves
 from ..training import run as training
 from ..training.scores import counted
 from .parser import SIGNALLED, Parser, add_setting, add_trust
@@ -103,7 +103,10 @@ def _arguments(arguments: list[str]) -> tuple[dict[str, Any], Path | None, dict[
     del flags["config"], flags["resume"]
     if flags["env_kwargs"]:
         flags["env_kwargs"] = {k: v for text in flags["env_kwargs"] for k, v in env_arguments.read(text).items()}
-    return {**values, **{name: value for name, value in flags.items() if value is not None}}, out, asked
+    flags = {name: value for name, value in flags.items() if value is not None}
+    if twice := next((name for name in variants.named(values.get(variants.KEY)) if name in flags), None):
+        raise UserError(f"{flag(twice)} is a setting of the {variants.KEY} in {given.config}: change it there")
+    return {**values, **flags}, out, asked
 
 
 def _file_settings(path: Path) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from .. import algos, envs
 from ..envs import arguments, versions
 from ..errors import UserError
-from ..settings import flat, leaves, replace, shown, stacked, variants
+from ..settings import flat, leaves, replace, shown, stacked
 from ..spec import AnyAlgorithm
-from . import aliases, presets
+from . import aliases, presets, variants
 from .run import RunSettings
 
 MOST_SEEDS = 10_000  # a larger number is a typing error, or a damaged file
@@ -30,14 +30,8 @@ class Job(NamedTuple):
 
     def flat(self) -> dict[str, Any]:
         """Return the flat settings from which `resolve` makes this job."""
-        first = self.variants[0].config
-        per_lane = {
-            leaf.name: list(dict.fromkeys(flat(variant.config)[leaf.name] for variant in self.variants))
-            for leaf in leaves(first)
-            if leaf.per_lane
-        }
-        lists = {name: values for name, values in per_lane.items() if len(values) > 1}
-        return {**flat(self.settings), "seeds": list(self.settings.seeds), **flat(first), **lists}
+        configs = [variant.config for variant in self.variants]
+        return {**flat(self.settings), "seeds": list(self.settings.seeds), **variants.flattened(configs)}
 
     @property
     def lane_seeds(self) -> list[int]:
@@ -111,7 +105,7 @@ def resolve(values: Mapping[str, Any]) -> Job:
     algo = values.get("algo", RunSettings.algo)
     config = algos.default_config(algo, values.get("base"))
     names = [leaf.name for part in (RunSettings(), config) for leaf in leaves(part)]
-    for name in values:
+    for name in [*(n for n in values if n != variants.KEY), *variants.named(values.get(variants.KEY))]:
         if name not in names:
             raise UserError(aliases.unknown(name, algo, values.get("base"), names))
     if "seeds" in values:
@@ -124,7 +118,7 @@ def resolve(values: Mapping[str, Any]) -> Job:
             f"--n-step {settings.plan.n_step} needs a discount, and algorithm {algo!r} has no setting 'gamma': take "
             "--n-step 1, or give its Config a per-lane number of that name (docs/extending.md)"
         )
-    job = Job(settings, [Variant(*named) for named in variants(config, values)])
+    job = Job(settings, [Variant(*named) for named in variants.combined(config, values)])
     if (lanes := len(job.variants) * len(settings.seeds)) > MOST_LANES:
         raise UserError(f"--seeds and lists make {lanes:,} lanes: a program has at most {MOST_LANES:,}")
     return job
