@@ -18,6 +18,8 @@ C = TypeVar("C")
 LARGEST = 3.4e38  # numbers become float32, in which greater ones are infinite
 LONGEST_TEXT = 1_000  # characters of a setting; an environment has its arguments in its name
 
+_HINTS: dict[type, dict[str, Any]] = {}  # of configs: to find them again for every setting would take a sweep minutes
+
 Backend = Literal["auto", "gymnasium", "envpool"]
 Precision = Literal["float32", "tf32", "bf16"]
 ReplayPlace = Literal["auto", "device", "host"]
@@ -108,8 +110,9 @@ class Leaf(NamedTuple):
 
 
 def _leaf(config: Any, field: dataclasses.Field[Any]) -> Leaf:
-    hint = get_type_hints(type(config))[field.name]
-    return Leaf(field.name, hint, getattr(config, field.name), **field.metadata)
+    if type(config) not in _HINTS:
+        _HINTS[type(config)] = get_type_hints(type(config))
+    return Leaf(field.name, _HINTS[type(config)][field.name], getattr(config, field.name), **field.metadata)
 
 
 def leaves(config: Any) -> Iterator[Leaf]:
@@ -125,7 +128,11 @@ def leaves(config: Any) -> Iterator[Leaf]:
 
 
 def flat(config: Any) -> dict[str, Any]:
-    return {leaf.name: leaf.value for leaf in leaves(config)}
+    """Return the values of `leaves` by name. Sweeps ask for those of thousands of jobs: this does without the rest."""
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    inner = [value for value in values.values() if dataclasses.is_dataclass(value)]
+    direct = {name: value for name, value in values.items() if not dataclasses.is_dataclass(value)}
+    return direct | {name: value for one in inner for name, value in flat(one).items() if name not in direct}
 
 
 def replace(config: C, values: dict[str, Any]) -> C:

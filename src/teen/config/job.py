@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .. import algos, envs
@@ -84,6 +84,17 @@ def parse_seeds(text: Any) -> tuple[int, ...]:
     if not seeds or len(set(seeds)) < len(seeds) or max(seeds) >= 2**31:
         raise UserError(f"--seeds {shown(text)} names no seeds: write 10, or 3,5,8, or 7, or 10-19")
     return tuple(seeds)
+
+
+def ranges(seeds: Iterable[int]) -> str:
+    """Return seeds as a text that names files, such as 0-4+7."""
+    stretches: list[list[int]] = []
+    for seed in sorted(seeds):
+        if stretches and seed == stretches[-1][-1] + 1:
+            stretches[-1].append(seed)
+        else:
+            stretches.append([seed])
+    return "+".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in stretches)
 
 
 def _with_arguments(values: dict[str, Any]) -> dict[str, Any]:

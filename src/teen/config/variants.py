@@ -40,11 +40,10 @@ def combined(config: C, values: Mapping[str, Any]) -> list[tuple[str, C]]:
 
 def flattened(configs: Sequence[Any]) -> dict[str, Any]:
     """Return the flat settings of which `combined` makes these variants: lists where they form a grid, else tables."""
-    lists = _differing(configs)
-    own = [tuple(flat(config)[name] for name in lists) for config in configs]
-    if list(product(*lists.values())) == own:
+    lists, rows = _differing(configs)
+    if list(product(*lists.values())) == rows:
         return {**flat(configs[0]), **lists}
-    return {**flat(configs[0]), KEY: [dict(zip(lists, numbers, strict=True)) for numbers in own]}
+    return {**flat(configs[0]), KEY: [dict(zip(lists, numbers, strict=True)) for numbers in rows]}
 
 
 def _lists(config: Any, values: Mapping[str, Any], count: int) -> dict[str, list[float]]:
@@ -88,17 +87,18 @@ def named(given: Any) -> list[str]:
 
 def _names(configs: Sequence[Any]) -> list[str]:
     """Return a name of each variant: all numbers in which there are differences."""
-    differing = _differing(configs)
-    names = [",".join(f"{n}={number_text(flat(config)[n])}" for n in differing) for config in configs]
+    lists, rows = _differing(configs)
+    names = [",".join(f"{n}={number_text(x)}" for n, x in zip(lists, numbers, strict=True)) for numbers in rows]
     if max(map(len, names)) <= LONGEST_NAME:
         return names
     numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(names))}
     return [f"variant={numbers[name]}" for name in names]  # a dozen settings of 17 digits: no folder has that name
 
 
-def _differing(configs: Sequence[Any]) -> dict[str, list[float]]:
-    """Return the per-lane settings in which variants differ, each with its numbers, in the order of the variants."""
+def _differing(configs: Sequence[Any]) -> tuple[dict[str, list[float]], list[tuple[float, ...]]]:
+    """Return the per-lane settings in which variants differ, each with its numbers, and the numbers of each variant."""
     values = [flat(config) for config in configs]
     names = [leaf.name for leaf in leaves(configs[0]) if leaf.per_lane]
     numbers = {name: list(dict.fromkeys(one[name] for one in values)) for name in names}
-    return {name: several for name, several in numbers.items() if len(several) > 1}
+    lists = {name: several for name, several in numbers.items() if len(several) > 1}
+    return lists, [tuple(one[name] for name in lists) for one in values]

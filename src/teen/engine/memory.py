@@ -30,7 +30,8 @@ def size(tree: PyTree) -> int:
 def needed(algo: AnyAlgorithm, config: Any, layout: Layout, lanes: int, plan: Plan) -> int:
     """Return the bytes that training takes at least, beside the replay: the learners' state, and what is drawn and
     sampled for a chunk of updates."""
-    key, updates = random.key(0), plan.chunk() * plan.utd
+    updates = plan.chunk() * plan.utd
+    key = jax.eval_shape(lambda: random.key(0))  # no device is started for this: a launcher asks, too
     state = jax.eval_shape(lambda key: algo.init(config, key, layout.spec), key)
     noise = jax.eval_shape(lambda key: algo.draw(config, key, plan.batch, layout.spec), key)
     bits, rows = 4 * plan.batch, layout.bytes(1, plan.batch) + 4 * plan.batch * (plan.n_step - 1)

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..config.facts import BOOKKEEPING
-from ..config.job import resolve
+from ..config.job import ranges, resolve
 from ..settings import number_text
 from . import scale
 
@@ -75,14 +75,3 @@ def folder_name(program: Need, alphas: tuple[float, ...], seeds: tuple[int, ...]
         *([f"steps={program.steps}"] if program.agent else []),
     ]
     return ("smoke-" if program.smoke else "") + ",".join(parts)
-
-
-def ranges(seeds: tuple[int, ...]) -> str:
-    """Return seeds as text, such as 0-4+7."""
-    stretches: list[list[int]] = []
-    for seed in sorted(seeds):
-        if stretches and seed == stretches[-1][-1] + 1:
-            stretches[-1].append(seed)
-        else:
-            stretches.append([seed])
-    return "+".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in stretches)

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.facts import values_before
+from ..config.job import ranges
 from ..disk import checkpoint
 from ..disk.saved import saved_step
 from ..errors import UserError
 from ..report.runs import Run, is_run, read
-from .needs import Entry, Need, learning_settings, ranges
+from .needs import Entry, Need, learning_settings
 
 RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"
 
