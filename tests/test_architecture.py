@@ -25,7 +25,8 @@ ROOMS = {
     "play": ("algos", "config", "disk", "engine", "envs"),
     "export": ("algos", "config", "disk", "engine", "envs", "report"),
     "doctor": ("config", "disk", "engine", "envs", "play"),
-    "paper": ("algos", "config", "disk", "engine", "envs", "measure", "report", "training"),
+    "jobs": ("config", "disk", "engine", "envs", "report", "training"),
+    "paper": ("algos", "config", "disk", "engine", "envs", "jobs", "measure", "report", "training"),
     "cli": (
         "algos",
         "config",
@@ -34,6 +35,7 @@ ROOMS = {
         "engine",
         "envs",
         "export",
+        "jobs",
         "measure",
         "paper",
         "play",

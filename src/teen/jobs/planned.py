@@ -1,5 +1,6 @@
 """A job as it is planned, handed from process to process, and reported."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +14,12 @@ class PlannedJob(NamedTuple):
     name: str  # its folder below the place of all jobs, named by what it is; may have several parts, such as runs/x
     settings: Mapping[str, Any]  # flat, as `config.job.resolve` takes them; `seeds` is a list
     study: Mapping[str, Any] | None = None  # the Optuna study to which it reports: see `jobs.trials`
+
+    @property
+    def lanes(self) -> int:
+        """Every seed with every variant, which are tables or the combinations of lists."""
+        listed = [len(value) for name, value in self.settings.items() if isinstance(value, (list, tuple))]
+        return math.prod(listed)  # seeds are a list, too
 
 
 class Result(NamedTuple):
