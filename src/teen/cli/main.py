@@ -29,6 +29,7 @@ usage: teen COMMAND [options]
   teen export runs/cheetah --to onnx --out p.onnx  the policy for other programs; also numpy, and episodes for minari
   teen report runs/a runs/b --out report           one page to look at, with figures and data
   teen serve runs                                  the same page live, on this machine only
+  teen sweep grid.toml --on ray                    many jobs: a grid over any settings, here or on a cluster
   teen paper                                       every table and figure of the paper
   teen doctor                                      what works on this machine, and what to do about the rest
   teen completion bash                             a script that completes commands and flags; or zsh, fish
@@ -38,10 +39,10 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # Each is a module of this package with `command(arguments) -> exit code` and the `parser()` that it uses, imported when
 # it is used: JAX, simulators and matplotlib take seconds to import.
 COMMANDS = (
-    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "paper", "doctor",
-    "completion",
+    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "sweep", "paper",
+    "doctor", "completion",
 )  # fmt: skip
-WORKERS = (["train"], ["paper"])  # what they do counts, not what they print
+WORKERS = (["train"], ["sweep"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 
 
