@@ -108,11 +108,12 @@ def test_no_device_is_started_and_the_environment_is_known_before_jax():
     """A launcher that started a GPU would take most of its memory from the jobs."""
     code = """
 import sys
-from teen.jobs.packing import environment, learner_bytes
+from teen.jobs.packing import environment
 assert "jax" not in sys.modules
-from teen.config.job import resolve
-from teen.spec import Spec
-learner_bytes(resolve({"env": "Pendulum-v1", "algo": "teen"}), Spec(3, 1))
+from teen.cli.sweep import for_all, planned
+from teen.jobs.sweep_file import parse
+jobs = planned(parse(b"[settings]\\nenv = 'Pendulum-v1'\\n[grid]\\nwidth = [8, 16]"), None, ())
+assert [job.lanes for job in jobs] == [1, 1] and for_all(jobs, None, None).memory
 from jax._src import xla_bridge
 assert not xla_bridge.backends_are_initialized()
 """
