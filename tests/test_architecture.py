@@ -21,7 +21,7 @@ ROOMS = {
     "disk": ("algos", "config", "engine", "envs"),
     "loggers": ("disk.files", "engine"),
     "training": ("algos", "config", "disk", "engine", "envs", "loggers", "measure", "report.curve", "report.runs"),
-    "report": ("config.facts", "config.toml", "disk.files", "disk.lock", "disk.logs"),
+    "report": ("config.facts", "config.toml", "disk.files", "disk.jobs", "disk.lock", "disk.logs", "disk.place"),
     "play": ("algos", "config", "disk", "engine", "envs"),
     "export": ("algos", "config", "disk", "engine", "envs", "report"),
     "doctor": ("config", "disk", "engine", "envs", "play"),

@@ -34,6 +34,10 @@ def reached(place: str) -> None:
     """Do nothing. A hook for fault injection: tests replace it to kill the process or fill the disk during a save."""
 
 
+class NoneWhole(UserError):
+    """There are checkpoints, and all are damaged."""
+
+
 class Checkpoint(NamedTuple):
     """A whole checkpoint, read from disk."""
 
@@ -147,7 +151,7 @@ def newest(folder: Path, rows: bool = True) -> Checkpoint:
         except (Damaged, OSError) as error:
             problems.append(f"{folder_name(step)}: {error}")
     more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
-    raise UserError(f"no checkpoint in {folder} is whole; " + "; ".join(problems[:MOST_PROBLEMS]) + more)
+    raise NoneWhole(f"no checkpoint in {folder} is whole; " + "; ".join(problems[:MOST_PROBLEMS]) + more)
 
 
 def _steps(folder: Path) -> list[int]:

@@ -109,9 +109,10 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step: a reader sees the old content or the new one."""
-    part = path.with_name(path.name + ".part")
+def write_atomically(path: Path, data: bytes, suffix: str = ".part") -> None:
+    """Replace a file in one step: a reader sees the old content or the new one. Those who may write it at the same time
+    take suffixes of their own."""
+    part = path.with_name(path.name + suffix)
     part.unlink(missing_ok=True)  # a link left there is replaced, not followed
     try:
         with part.open("xb") as file:

@@ -13,8 +13,9 @@ from ..errors import InUse, UserError
 from ..spec import Spec
 from . import files, logs, saved
 from .agent import Agent
+from .aside import holds_leftovers
 from .files import write_atomically
-from .lock import NAME, holder
+from .lock import holder
 
 LONGEST_STEM = 60  # characters: file systems take names of 255 bytes
 
@@ -22,7 +23,7 @@ LONGEST_STEM = 60  # characters: file systems take names of 255 bytes
 def check_free(out: Path, locked: bool = False) -> None:
     """Raise a UserError unless this folder is new or empty. `locked` says that this process holds its lock."""
     try:
-        free = not os.path.lexists(out) or (out.is_dir() and all(path.name == NAME for path in out.iterdir()))
+        free = not os.path.lexists(out) or (out.is_dir() and not holds_leftovers(out))
     except OSError as error:
         raise UserError(f"output folder {out} cannot be used: {error.strerror}") from None
     if not free:

@@ -1,7 +1,6 @@
 """From needs to runs: what is there is used, what was cut goes on, and what is missing trains in as few programs as
 the shapes of arrays allow."""
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..config.job import Job, resolve
 from ..disk import lock
+from ..disk.aside import holds_leftovers, set_aside
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError, printable
 from ..training import run as training
 from ..training.machine import PYTHON
@@ -134,18 +134,8 @@ def train(needs: Sequence[Need], out: Path, command: str = PYTHON) -> tuple[int 
 def _train(planned: PlannedRun, out: Path, command: str) -> Outcome:
     if planned.resumable:
         return training.resume(planned.folder, steps=planned.steps, command=command)
-    if planned.folder.is_dir() and any(path.name != "lock" for path in planned.folder.iterdir()):
+    if holds_leftovers(planned.folder):
         why = "has no checkpoint to go on from" if planned.state == "cut" else "is no run with these settings"
-        kept = _set_aside(planned.folder, out / SET_ASIDE)
+        kept = set_aside(planned.folder, out / SET_ASIDE)
         print(f"what there was {why}: it is now in {kept}, and the run begins again", flush=True)
     return training.train_job(planned.job(), planned.folder, command=command)
-
-
-def _set_aside(folder: Path, to: Path) -> Path:
-    """Move a folder that no run can go on from, so that nothing is lost, and return its new path."""
-    if process := lock.holder(folder):
-        raise InUse(folder, process)
-    to.mkdir(exist_ok=True)
-    free = next(p for k in range(1, 10**9) if not (p := to / f"{folder.name}-{k}").exists())
-    shutil.move(folder, free)
-    return free

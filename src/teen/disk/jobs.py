@@ -1,0 +1,128 @@
+"""What the files of many jobs say: the ledger lists them, and markers in the folder of each tell how far it is.
+
+    jobs.json            {"format": 1, "jobs": [{"name", "settings", "study"}, …]}
+    NAME/running.json    while a process trains, written again every few seconds
+    NAME/done.json       written last
+    NAME/failed.json     the last lines of its error
+    NAME/checkpoint/     of the run, or NAME/state-STEP-ATTEMPT.json where the place of all jobs is a URL
+
+Files may be torn or a stranger's: one that is no JSON object counts as absent. Needs no JAX.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from ..config.facts import CHANGEABLE
+
+LEDGER, FORMAT = "jobs.json", 1
+RUNNING, DONE, FAILED = "running.json", "done.json", "failed.json"
+SILENT = 60.0  # seconds after which a process that writes nothing counts as gone
+CHECKPOINTS, SET_ASIDE = "checkpoint", "set-aside"
+MOST_ERROR = 8_000  # characters of an error that are shown
+
+State = Literal["waiting", "running", "stopped", "done", "failed"]
+STATES: tuple[State, ...] = ("running", "failed", "stopped", "waiting", "done")  # as they are listed
+
+
+class Reader(Protocol):
+    """What is needed of a place to read it."""
+
+    def read(self, path: str) -> bytes | None: ...  # None where there is no such file
+    def names(self, path: str) -> list[str]: ...  # of files and folders in a folder; none where there is no such folder
+
+
+class JobState(NamedTuple):
+    """How far a job is."""
+
+    name: str
+    state: State
+    step: int = 0
+    steps: int | None = None  # planned
+    left: float | None = None  # seconds, of a running one, once they are known
+    rate: float | None = None  # steps per second, of a running one
+    host: str = ""  # where it runs
+    error: str = ""  # of a failed one: its last lines
+
+
+def marker(place: Reader, path: str) -> dict[str, Any] | None:
+    """Return the JSON object in a file. One that is torn, or cannot be read, counts as absent."""
+    try:
+        data = place.read(path)
+        values = None if data is None else json.loads(data)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def ledger(place: Reader) -> list[dict[str, Any]] | None:
+    """Return the jobs that are listed, those whose entry makes sense; None where there is no list."""
+    values = marker(place, LEDGER)
+    if values is None or not isinstance(values.get("jobs"), list):
+        return None
+    return [job for job in values["jobs"] if is_job(job)]
+
+
+def is_job(entry: Any) -> bool:
+    return isinstance(entry, dict) and is_name(entry.get("name")) and isinstance(entry.get("settings"), dict)
+
+
+def is_name(name: Any) -> bool:
+    """Return whether this names something below a folder."""
+    return isinstance(name, str) and "\0" not in name and all(p not in ("", ".", "..") for p in name.split("/"))
+
+
+def done_step(place: Reader, name: str, settings: Mapping[str, Any]) -> int | None:
+    """Return the step that a job with these settings has reached, if it is done."""
+    done = marker(place, f"{name}/{DONE}")
+    if done is None or not isinstance(done.get("settings"), dict):
+        return None
+    had, step = done["settings"], whole(done.get("step"))
+    if without_changeable(had) != without_changeable(settings) or step is None:
+        return None
+    if had.get("steps") == settings.get("steps"):  # a study may have ended it before its last step
+        return step
+    return step if (whole(settings.get("steps")) or step + 1) <= step else None
+
+
+def without_changeable(settings: Mapping[str, Any]) -> Any:
+    """Return settings as JSON has them, without those that a run may change when it goes on."""
+    return json.loads(json.dumps({k: v for k, v in settings.items() if k not in CHANGEABLE}, sort_keys=True))
+
+
+def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None, now: float | None = None) -> JobState:
+    """Return how far a job is. Without settings, those in its marker count."""
+    there = place.names(name)
+    steps = whole((settings or {}).get("steps"))
+    if DONE in there:
+        own = settings if settings is not None else (marker(place, f"{name}/{DONE}") or {}).get("settings", {})
+        if (step := done_step(place, name, own)) is not None:
+            return JobState(name, "done", step, steps or step)
+    kept = _kept_step(place, name, there)
+    if RUNNING in there and (running := marker(place, f"{name}/{RUNNING}")):
+        updated = number(running.get("updated"))
+        if updated is not None and (time.time() if now is None else now) - updated < SILENT:
+            step, planned = whole(running.get("step")) or 0, steps or whole(running.get("steps"))
+            left, rate = number(running.get("left")), number(running.get("rate"))
+            return JobState(name, "running", step, planned, left, rate, str(running.get("host", ""))[:200])
+    if FAILED in there and (failed := marker(place, f"{name}/{FAILED}")):
+        return JobState(name, "failed", kept or 0, steps, error=str(failed.get("error", ""))[-MOST_ERROR:])
+    return JobState(name, "waiting" if kept is None else "stopped", kept or 0, steps)
+
+
+def _kept_step(place: Reader, name: str, there: Iterable[str]) -> int | None:
+    """Return the step of the newest checkpoint, whole or not."""
+    uploaded = [int(m[1]) for file in there if (m := re.fullmatch(r"state-([0-9]{1,15})-.*\.json", file))]
+    inside = place.names(f"{name}/{CHECKPOINTS}") if CHECKPOINTS in there else []
+    written = [int(m[1]) for file in inside if (m := re.fullmatch(r"step-([0-9]{12})", file))]
+    return max(uploaded + written, default=None)
+
+
+def whole(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**62 else None
+
+
+def number(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and abs(value) < 1e15 else None

@@ -1,0 +1,137 @@
+"""Carry out one job, wherever: go on from its newest whole checkpoint, and say last that it is done. So a retry, a
+requeue and a rerun are one path. JAX is imported only where there is something to train."""
+
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..disk import lock
+from ..disk.aside import holds_leftovers, set_aside
+from ..disk.jobs import LEDGER, SET_ASIDE, done_step
+from ..errors import EnvironmentFault, InUse, LearnerFault, StorageFault, UserError, notice, one_line
+from . import markers
+from .markers import Heartbeat
+from .place import Folder, Place
+from .planned import PlannedJob, Result
+
+if TYPE_CHECKING:
+    from ..config.job import Job
+    from ..training.outcome import Outcome
+
+TOLD = (UserError, EnvironmentFault, LearnerFault, StorageFault, OSError)  # their one line says all
+
+
+class Workshop(NamedTuple):
+    """Where a job trains."""
+
+    folder: Path
+    aside: Path  # for leftovers
+    hooks: dict[str, Any]  # further arguments of `train_job` and `resume`
+    finish: Callable[[], None]  # called when the run's folder is whole, before the job counts as done
+
+
+def carry_out(job: PlannedJob, place: Place, show: bool = False) -> Result:
+    """Train a job until it is done, fails or is stopped. A job that is done already takes no time."""
+    if (step := done_step(place, job.name, job.settings)) is not None:
+        return Result(job.name, "done", step)
+    began = time.monotonic()
+    try:
+        with _workshop(job, place) as work:
+            if process := lock.holder(work.folder):
+                raise InUse(work.folder, process)
+            markers.remove_failed(place, job.name)
+            with Heartbeat(place, job.name) as beat:
+                outcome = _trained(job, place, work, beat, show)
+                work.finish()
+                if outcome.stopped_by is not None:
+                    return Result(job.name, "stopped", outcome.step, signal=outcome.stopped_by)
+                markers.write_done(place, job, outcome.step, _seconds(outcome) or time.monotonic() - began)
+                return Result(job.name, "done", outcome.step)
+    except KeyboardInterrupt as stop:  # before training listens for it, or a second one
+        number = stop.args[0] if stop.args and isinstance(stop.args[0], int) else signal.SIGINT
+        return Result(job.name, "stopped", signal=int(number))
+    except InUse as taken:  # the work of another, who says how it goes
+        return Result(job.name, "failed", error=str(taken))
+    except Exception as error:
+        lines = one_line(error) if isinstance(error, TOLD) else "".join(traceback.format_exception(error))
+        markers.write_failed(place, job.name, lines or type(error).__name__)
+        return Result(job.name, "failed", error=markers.last_lines(lines) or type(error).__name__)
+
+
+@contextmanager
+def _workshop(job: PlannedJob, place: Place) -> Iterator[Workshop]:
+    """Give the folder in which a job trains: its own, or a copy of what is at a URL."""
+    if isinstance(place, Folder):
+        yield Workshop(place.root / job.name, place.root / SET_ASIDE, {}, lambda: None)
+        return
+    from . import mirror
+
+    # A scratch folder with the newest whole snapshot, if there is one; `kept(step)` uploads after each checkpoint,
+    # `finish()` uploads what the run leaves and raises StorageFault where it cannot.
+    with mirror.mirrored(place, job.name) as copy:
+        yield Workshop(copy.folder, copy.folder.parent / SET_ASIDE, {"kept": copy.kept}, copy.finish)
+
+
+def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, show: bool) -> "Outcome":
+    """Go on from the newest whole checkpoint, or begin."""
+    from ..config import modules
+    from ..config.facts import CHANGEABLE
+    from ..config.job import resolve
+    from ..disk import checkpoint
+    from ..training import run
+
+    modules.admit(job.settings, Path(f"{place.text}/{LEDGER}"))
+    whole = resolve(job.settings)
+    plan, folder = whole.settings.plan, work.folder
+    hooks: dict[str, Any] = {"show": show, "callback": _callbacks(job, beat), **work.hooks}
+    saved = checkpoint.latest(folder / "checkpoint")
+    why = "has no checkpoint to go on from"
+    if saved is not None and (planned := _planned_steps(folder, whole)) is None:
+        why = "is no run with these settings"
+    elif saved is not None:
+        changes = {name: job.settings[name] for name in CHANGEABLE if name in job.settings}
+        steps = max(plan.steps, planned or 0)  # a run that goes on is not made shorter
+        beat.plan(steps, plan.warmup, saved)
+        try:
+            return run.resume(folder, **{**hooks, **changes, "steps": steps})
+        except checkpoint.NoneWhole as damage:
+            why = f"cannot go on: {damage}"
+    if holds_leftovers(folder):
+        notice(f"what there was of {job.name} {why}: it is now in {set_aside(folder, work.aside)}, and the job begins")
+    beat.plan(plan.steps, plan.warmup, 0)
+    beat.beat()
+    return run.train_job(whole, folder, **hooks)
+
+
+def _callbacks(job: PlannedJob, beat: Heartbeat) -> list[Callable[[Any], bool | None]]:
+    if job.study is None:
+        return [beat]
+    from .trials import reporter
+
+    return [beat, reporter(job)]
+
+
+def _planned_steps(folder: Path, job: "Job") -> int | None:
+    """Return the steps for which the run in a folder was planned; None if it is another job's."""
+    from ..disk import agreement
+
+    settled, _ = job.settled()
+    try:
+        had = [agreement.read_config(folder / variant.name) for variant in job.variants]
+        agreement.check_job(folder, settled, settled.flat(), folder)
+    except (UserError, FileNotFoundError):
+        return None
+    alike = all(config.get("seeds") == list(job.settings.seeds) for config in had)
+    steps = [config.get("steps") for config in had]
+    return max(n if type(n) is int else 0 for n in steps) if alike else None
+
+
+def _seconds(outcome: "Outcome") -> float:
+    """Return how long training took, over all attempts."""
+    from ..disk import circumstances
+
+    return circumstances.cut_timing(outcome.folders[0], outcome.step)
