@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from .. import __version__
 from ..errors import EnvironmentFault, LearnerFault, StorageFault, UserError, printable
+from ..training import streams
 from ..training.stopping import KEPT
-from . import streams
 from .parser import SIGNALLED
 
 USAGE = """\

@@ -17,9 +17,7 @@ class Folder:
     def __init__(self, root: str | Path):
         self.root = Path(root)
 
-    @property
-    def text(self) -> str:
-        """What names it on a command line."""
+    def __str__(self) -> str:
         return str(self.root)
 
     def read(self, path: str) -> bytes | None:

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..disk import lock
@@ -31,7 +32,7 @@ class Workshop(NamedTuple):
     folder: Path
     aside: Path  # for leftovers
     hooks: dict[str, Any]  # further arguments of `train_job` and `resume`
-    finish: Callable[[], None]  # called when the run's folder is whole, before the job counts as done
+    finish: Callable[[int], None]  # is told the last step when the folder is whole, before the job counts as done
 
 
 def carry_out(job: PlannedJob, place: Place, show: bool = False) -> Result:
@@ -46,7 +47,7 @@ def carry_out(job: PlannedJob, place: Place, show: bool = False) -> Result:
             markers.remove_failed(place, job.name)
             with Heartbeat(place, job.name) as beat:
                 outcome = _trained(job, place, work, beat, show)
-                work.finish()
+                work.finish(outcome.step)
                 if outcome.stopped_by is not None:
                     return Result(job.name, "stopped", outcome.step, signal=outcome.stopped_by)
                 markers.write_done(place, job, outcome.step, _seconds(outcome) or time.monotonic() - began)
@@ -66,14 +67,16 @@ def carry_out(job: PlannedJob, place: Place, show: bool = False) -> Result:
 def _workshop(job: PlannedJob, place: Place) -> Iterator[Workshop]:
     """Give the folder in which a job trains: its own, or a copy of what is at a URL."""
     if isinstance(place, Folder):
-        yield Workshop(place.root / job.name, place.root / SET_ASIDE, {}, lambda: None)
+        yield Workshop(place.root / job.name, place.root / SET_ASIDE, {}, lambda step: None)
         return
-    from . import mirror
+    from .mirror import Mirror
+    from .remote import Remote
 
-    # A scratch folder with the newest whole snapshot, if there is one; `kept(step)` uploads after each checkpoint,
-    # `finish()` uploads what the run leaves and raises StorageFault where it cannot.
-    with mirror.mirrored(place, job.name) as copy:
-        yield Workshop(copy.folder, copy.folder.parent / SET_ASIDE, {"kept": copy.kept}, copy.finish)
+    assert isinstance(place, Remote)
+    with TemporaryDirectory(prefix="teen-") as scratch:
+        copy = Mirror(place, job.name, Path(scratch) / "run")
+        copy.fetch()
+        yield Workshop(copy.folder, Path(scratch) / SET_ASIDE, {"kept": copy.kept}, copy.finish)
 
 
 def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, show: bool) -> "Outcome":
@@ -84,7 +87,7 @@ def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, sho
     from ..disk import checkpoint
     from ..training import run
 
-    modules.admit(job.settings, Path(f"{place.text}/{LEDGER}"))
+    modules.admit(job.settings, Path(f"{place}/{LEDGER}"))
     whole = resolve(job.settings)
     plan, folder = whole.settings.plan, work.folder
     hooks: dict[str, Any] = {"show": show, "callback": _callbacks(job, beat), **work.hooks}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..disk.jobs import DONE, FAILED, FORMAT, LEDGER, RUNNING, done_step, ledger, marker
+from ..disk.jobs import DONE, FAILED, FORMAT, LEDGER, MOST_ERROR, RUNNING, done_step, ledger, marker
 from ..errors import UserError
 from ..training.pace import Pace
 from .place import Place
@@ -42,8 +42,16 @@ def remove_failed(place: Place, name: str) -> None:
     place.remove(f"{name}/{FAILED}")
 
 
+def remove_running(place: Place, name: str, process: int) -> None:
+    """Remove what a process of this machine left that was killed."""
+    there = marker(place, f"{name}/{RUNNING}") or {}
+    if (there.get("host"), there.get("pid")) == (platform.node(), process):
+        with suppress(Exception):
+            place.remove(f"{name}/{RUNNING}")
+
+
 def last_lines(text: str) -> str:
-    return "\n".join(text.strip().splitlines()[-LINES:])
+    return "\n".join(text.strip().splitlines()[-LINES:])[-MOST_ERROR:]
 
 
 def planned(place: Place) -> list[PlannedJob]:
@@ -63,7 +71,7 @@ def add_to_ledger(place: Place, jobs: Sequence[PlannedJob]) -> None:
             time.sleep(0.1 * attempt)
         write(place, LEDGER, {"format": FORMAT, "jobs": list({**there, **ours}.values())})
     if not ours.keys() <= {job["name"] for job in ledger(place) or ()}:
-        raise UserError(f"{place.text}/{LEDGER} is written by others all the time: try again")
+        raise UserError(f"{place}/{LEDGER} is written by others all the time: try again")
 
 
 class Heartbeat:

@@ -8,10 +8,8 @@ from ..disk.place import Folder as Folder
 
 
 class Place(Protocol):
-    """A folder, or what a URL names: see `Folder` for what the methods do. Paths have slashes: `NAME/done.json`."""
-
-    @property
-    def text(self) -> str: ...  # from which `place` makes it again, in another process
+    """A folder, or what a URL names: see `Folder` for what the methods do. Paths have slashes: `NAME/done.json`. As
+    text it is what a message may show: a URL without its secrets."""
 
     def read(self, path: str) -> bytes | None: ...
     def write(self, path: str, data: bytes) -> None: ...
@@ -24,9 +22,13 @@ def place(text: str | Path) -> Place:
     if isinstance(text, str) and is_url(text):
         from .remote import Remote  # needs fsspec
 
-        remote: Place = Remote(text)
-        return remote
+        return Remote(text)
     return Folder(text)
+
+
+def address(place: Place) -> str:
+    """Return the text from which `place` makes it again, in another process."""
+    return str(getattr(place, "url", place))
 
 
 def is_url(text: str) -> bool:
