@@ -31,6 +31,7 @@ usage: teen COMMAND [options]
   teen serve runs                                  the same page live, on this machine only
   teen sweep grid.toml --on ray                    many jobs: a grid over any settings, here or on a cluster
   teen paper                                       every table and figure of the paper
+  teen status runs/sweep                           every job: waiting, running, done or failed, and why
   teen doctor                                      what works on this machine, and what to do about the rest
   teen completion bash                             a script that completes commands and flags; or zsh, fish
 
@@ -39,7 +40,7 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # Each is a module of this package with `command(arguments) -> exit code` and the `parser()` that it uses, imported when
 # it is used: JAX, simulators and matplotlib take seconds to import.
 COMMANDS = (
-    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "sweep", "paper",
+    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "paper", "status",
     "doctor", "completion",
 )  # fmt: skip
 WORKERS = (["train"], ["sweep"], ["paper"])  # what they do counts, not what they print

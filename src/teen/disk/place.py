@@ -8,7 +8,7 @@ from ..errors import UserError
 from . import files
 from .jobs import is_name
 
-LARGEST = 2**28  # bytes of a file; the ledger of 100,000 jobs has a hundred million
+LARGEST = 2**27  # bytes of a file; the ledger of 100,000 jobs has half as many
 
 
 class Folder:

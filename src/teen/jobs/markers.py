@@ -69,7 +69,8 @@ def add_to_ledger(place: Place, jobs: Sequence[PlannedJob]) -> None:
             return
         if attempt:
             time.sleep(0.1 * attempt)
-        write(place, LEDGER, {"format": FORMAT, "jobs": list({**there, **ours}.values())})
+        values = {"format": FORMAT, "jobs": list({**there, **ours}.values())}
+        place.write(LEDGER, json.dumps(values, separators=(",", ":")).encode())
     if not ours.keys() <= {job["name"] for job in ledger(place) or ()}:
         raise UserError(f"{place}/{LEDGER} is written by others all the time: try again")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..disk import lock
-from ..disk.jobs import DONE, FAILED, RUNNING, SET_ASIDE, JobState, ledger, state_of
+from ..disk.jobs import CHECKPOINTS, DONE, FAILED, RUNNING, SET_ASIDE, JobState, ledger, state_of
 from ..errors import UserError
 from .place import Folder, Place
 
@@ -15,6 +15,8 @@ B = TypeVar("B")
 
 ASKED_AT_ONCE = 16  # where every file is a request to a server
 DEEPEST = 4  # folders inside each other in which jobs are looked for
+INNER = (SET_ASIDE, CHECKPOINTS, "agent", "agent-best", "files")  # folders that hold no jobs
+FILES = (".csv", ".json", ".toml", ".png", ".gz", ".part", ".db", ".html", ".pdf", ".md", ".npz", ".safetensors")
 
 
 def each(place: Place, of: Callable[[A], B], items: Sequence[A]) -> list[B]:
@@ -43,7 +45,7 @@ def _marked(place: Place, folder: str, deep: int) -> Iterator[str]:
         yield folder
     elif deep:
         for name in names:
-            if name != SET_ASIDE and "." not in name[-6:]:  # such as eval.csv
+            if name not in INNER and Path(name).suffix not in FILES:
                 yield from _marked(place, f"{folder}/{name}".lstrip("/"), deep - 1)
 
 

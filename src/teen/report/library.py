@@ -8,7 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..disk.jobs import JobState, listed
 from ..disk.lock import holder
+from ..disk.place import Folder
 from ..errors import UserError
 from .data import collect, plain
 from .metrics import mean
@@ -74,6 +76,16 @@ class Library:
         if "." in folders and self.root.name not in folders:
             folders[self.root.name] = folders.pop(".")
         return folders
+
+    def jobs(self) -> list[JobState]:
+        """Return the jobs that are listed in this folder, and in those directly inside it."""
+        inside = Folder(self.root).names("")
+        folders = [self.root, *(p for p in (self.root / name for name in inside) if p.is_dir() and not p.is_symlink())]
+        return [
+            job._replace(name=str((folder / job.name).relative_to(self.root)))
+            for folder in folders
+            for job in listed(Folder(folder))
+        ]
 
     def summaries(self) -> list[RunSummary]:
         """Return all runs, newest first. One that takes long to read is shown as it was before, or as unread."""

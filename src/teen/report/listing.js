@@ -10,6 +10,7 @@ const all = (rows) => [...rows.querySelectorAll("tr[data-keys]")];
 const keys = (row) => JSON.parse(row.dataset.keys); // one for each column, to sort by; null where it is unknown
 const boxOf = (row) => row.querySelector("input"); // a run that cannot be read has none
 let served = body().innerHTML;
+let servedJobs = byId("jobs").innerHTML;
 
 function choose(changes) {
   Object.assign(state, changes);
@@ -66,10 +67,19 @@ function listen() {
   });
 }
 
+function renewJobs(fresh) {
+  if (fresh.innerHTML === servedJobs) return;
+  servedJobs = fresh.innerHTML;
+  const folded = byId("jobs").querySelector("details")?.open; // as the reader left it
+  byId("jobs").replaceChildren(...fresh.childNodes);
+  if (folded !== undefined && byId("jobs").firstElementChild) byId("jobs").firstElementChild.open = folded;
+}
+
 async function renew() {
   const answer = await fetch("/", { cache: "no-store" });
   if (!answer.ok) throw new Error(answer.statusText);
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  renewJobs(page.getElementById("jobs"));
   const [old, fresh] = [body(), page.querySelector("#runs tbody")]; // so that a scrolled table stays where it is
   if (fresh.innerHTML === served) return;
   served = fresh.innerHTML;

@@ -6,7 +6,8 @@ from datetime import datetime
 from html import escape
 from urllib.parse import quote, urlencode
 
-from . import page
+from ..disk.jobs import JobState
+from . import job_listing, page
 from .library import RunSummary
 
 COLUMNS = ("Run", "Last score", "Step", "Algorithm", "Environment", "Seeds", "Changed", "State")
@@ -15,9 +16,14 @@ LARGE = 1e7  # a score from here on is shown with an exponent
 
 
 def render(
-    runs: Sequence[RunSummary], folder: str, seconds: float = page.LIVE_SECONDS, nothing_chosen: bool = False
+    runs: Sequence[RunSummary],
+    folder: str,
+    seconds: float = page.LIVE_SECONDS,
+    nothing_chosen: bool = False,
+    jobs: Sequence[JobState] = (),
 ) -> str:
-    """Return the list; where a comparison of nothing was asked for, it says what is missing."""
+    """Return the list of runs, below that of jobs; where a comparison of nothing was asked for, it says what is
+    missing."""
     sides = ["" if column in NUMBERS else ' class="text"' for column in COLUMNS]
     parts = {
         "style": page.style(),
@@ -25,6 +31,7 @@ def render(
         "script": page.script(page.LISTING),
         "seconds": f"{seconds:g}",
         "folder": escape(folder),
+        "jobs": job_listing.render(jobs),
         "advice": "" if nothing_chosen else " hidden",
         "heads": "".join(f'<th scope="col"{side}>{column}</th>' for column, side in zip(COLUMNS, sides, strict=True)),
         "rows": "".join(map(_row, runs)) or '<tr><td colspan="9" class="text">There is no run here yet.</td></tr>',

@@ -81,7 +81,8 @@ class Handler(BaseHTTPRequestHandler):
             nothing_chosen = address.path == "/compare" and not names
             if address.path == "/" or nothing_chosen:
                 runs = self.server.library.summaries()
-                return self._send(listing.render(runs, folder, seconds, nothing_chosen), HTML)
+                jobs = self.server.library.jobs()
+                return self._send(listing.render(runs, folder, seconds, nothing_chosen, jobs), HTML)
             if address.path in ("/run", "/compare") and names:
                 data, _ = self.server.library.data(names)
                 return self._send(page.rendered(data, True, seconds, folder), HTML)
