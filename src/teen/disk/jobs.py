@@ -99,7 +99,7 @@ def without_changeable(settings: Mapping[str, Any]) -> Any:
 
 def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None, now: float | None = None) -> JobState:
     """Return how far a job is. Without settings, those in its marker count."""
-    there = _names(place, name)
+    there = names_in(place, name)
     steps = whole((settings or {}).get("steps"))
     if DONE in there:
         own = settings if settings is not None else (marker(place, f"{name}/{DONE}") or {}).get("settings", {})
@@ -117,7 +117,7 @@ def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None
     return JobState(name, "waiting" if kept is None else "stopped", kept or 0, steps)
 
 
-def _names(place: Reader, path: str) -> list[str]:
+def names_in(place: Reader, path: str) -> list[str]:
     """Return the names in a folder; none where it cannot be read."""
     try:
         return place.names(path)
@@ -128,7 +128,7 @@ def _names(place: Reader, path: str) -> list[str]:
 def _kept_step(place: Reader, name: str, there: Iterable[str]) -> int | None:
     """Return the step of the newest checkpoint, whole or not."""
     uploaded = [int(m[1]) for file in there if (m := re.fullmatch(r"state-([0-9]{1,15})-.*\.json", file))]
-    inside = _names(place, f"{name}/{CHECKPOINTS}") if CHECKPOINTS in there else []
+    inside = names_in(place, f"{name}/{CHECKPOINTS}") if CHECKPOINTS in there else []
     written = [int(m[1]) for file in inside if (m := re.fullmatch(r"step-([0-9]{12})", file))]
     return max(uploaded + written, default=None)
 

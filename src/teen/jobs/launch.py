@@ -50,6 +50,7 @@ def launch(
 
     with _trusting(trust):
         signal = runner(todo, place, told, resources, retries) if todo else None
+    markers.add_to_ledger(place, jobs)  # again: of two launchers that began at once, one may have lost its entries
     if show and todo:
         _summarise(results, len(todo), place, signal)
     if signal is not None:

@@ -161,7 +161,7 @@ class Runner:
 
 def _echo(stream: BinaryIO, words: deque[str]) -> None:
     """Pass on what a process says on standard error, and remember the last lines."""
-    with suppress(ValueError, OSError):
+    with stream, suppress(ValueError, OSError):
         for line in stream:
             text = line.decode(errors="replace")
             words.append(text.rstrip("\n"))

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..disk.jobs import JobState, listed
+from ..disk.jobs import JobState, listed, names_in
 from ..disk.lock import holder
 from ..disk.place import Folder
 from ..errors import UserError
@@ -79,7 +79,7 @@ class Library:
 
     def jobs(self) -> list[JobState]:
         """Return the jobs that are listed in this folder, and in those directly inside it."""
-        inside = Folder(self.root).names("")
+        inside = names_in(Folder(self.root), "")
         folders = [self.root, *(p for p in (self.root / name for name in inside) if p.is_dir() and not p.is_symlink())]
         return [
             job._replace(name=str((folder / job.name).relative_to(self.root)))

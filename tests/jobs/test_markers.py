@@ -1,0 +1,160 @@
+"""The files that tell how far jobs are: how they are written, also by several at once."""
+
+import json
+import os
+import platform
+import threading
+from typing import NamedTuple
+
+import pytest
+
+from teen.disk.jobs import LEDGER, RUNNING, ledger, marker
+from teen.errors import UserError
+from teen.jobs import markers
+from teen.jobs.markers import Heartbeat, add_to_ledger, last_lines, planned, remove_running
+from teen.jobs.place import Folder, address, is_url, place
+from teen.jobs.planned import PlannedJob
+
+
+class Event(NamedTuple):
+    kind: str
+    step: int
+
+
+def test_a_place_reads_writes_lists_and_removes_by_paths_with_slashes(tmp_path):
+    folder = place(str(tmp_path))
+    assert folder.read("a/b/x.json") is None
+    assert folder.names("a") == []
+    folder.write("a/b/x.json", b"1")
+    folder.write("a/b/x.json", b"2")
+    assert folder.read("a/b/x.json") == b"2"
+    assert (folder.names(""), folder.names("a"), folder.names("a/b")) == (["a"], ["b"], ["x.json"])
+    assert folder.names("a/b/x.json") == []
+    assert folder.read("a/b/x.json/y") is None
+    folder.remove("a/b/x.json")
+    folder.remove("a/b/x.json")
+    assert folder.names("a/b") == []
+    assert place(address(folder)).root == tmp_path
+
+
+@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/passwd", "a/../../x", "a//b", "a/./b", "a\0"])
+def test_no_path_leads_out_of_a_place(tmp_path, path):
+    folder = Folder(tmp_path / "here")
+    with pytest.raises(UserError, match="no path inside"):
+        folder.write(path, b"")
+    with pytest.raises(UserError, match="no path inside"):
+        folder.read(path)
+
+
+def test_a_link_is_not_read(tmp_path):
+    (tmp_path / "secret.json").write_text('{"step": 1}')
+    (tmp_path / "here" / "a").mkdir(parents=True)
+    (tmp_path / "here" / "a" / "done.json").symlink_to(tmp_path / "secret.json")
+    assert marker(Folder(tmp_path / "here"), "a/done.json") is None
+
+
+@pytest.mark.parametrize("text", ["file:///x", "s3://bucket/x", "memory://", "simplecache::s3://x"])
+def test_urls_are_told_from_folders(text):
+    assert is_url(text)
+
+
+@pytest.mark.parametrize("text", ["runs/x", "/runs", "a:b", "c:\\runs", "://x"])
+def test_folders_are_told_from_urls(text):
+    assert not is_url(text)
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"step": 2', b"[]", b"1", b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_json_object_counts_as_absent(tmp_path, torn):
+    folder = Folder(tmp_path)
+    folder.write("x/done.json", torn)
+    assert marker(folder, "x/done.json") is None
+
+
+def test_the_ledger_grows_and_replaces_jobs_of_the_same_name(tmp_path):
+    folder = Folder(tmp_path)
+    assert planned(folder) == []
+    add_to_ledger(folder, [PlannedJob("a", {"steps": 1}), PlannedJob("b", {"seeds": (0, 1)})])
+    add_to_ledger(folder, [PlannedJob("c", {}), PlannedJob("a", {"steps": 2}, {"name": "study"})])
+    expected = [("a", {"steps": 2}, {"name": "study"}), ("b", {"seeds": [0, 1]}, None), ("c", {}, None)]
+    assert [tuple(job) for job in planned(folder)] == expected
+    written = (tmp_path / LEDGER).stat().st_mtime_ns
+    add_to_ledger(folder, [PlannedJob("b", {"seeds": [0, 1]})])
+    assert (tmp_path / LEDGER).stat().st_mtime_ns == written
+
+
+def test_entries_that_make_no_sense_are_left_out(tmp_path):
+    jobs = [{"name": "a", "settings": {}}, {"name": "../a", "settings": {}}, {"name": 3}, 4, {"name": "b"}]
+    Folder(tmp_path).write(LEDGER, json.dumps({"format": 1, "jobs": jobs}).encode())
+    assert [job["name"] for job in ledger(Folder(tmp_path))] == ["a"]
+
+
+def test_launchers_that_write_at_once_leave_a_whole_ledger(tmp_path):
+    """An entry may be lost between two looks, and its launcher adds it again in the end. What is there is whole."""
+    expected = {f"{who}-{number}" for who in range(3) for number in range(5)}
+
+    def add_one_after_the_other(who):
+        for number in range(5):
+            add_to_ledger(Folder(tmp_path), [PlannedJob(f"{who}-{number}", {"steps": number})])
+
+    threads = [threading.Thread(target=add_one_after_the_other, args=(who,)) for who in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert {job["name"] for job in ledger(Folder(tmp_path)) or ()} <= expected
+    assert ledger(Folder(tmp_path))
+    assert os.listdir(tmp_path) == [LEDGER]
+
+
+def test_a_heartbeat_says_who_works_and_how_far_it_is(tmp_path, monkeypatch):
+    folder, now = Folder(tmp_path), 1000.0
+    monkeypatch.setattr(markers.time, "time", lambda: now)
+    with Heartbeat(folder, "a") as beat:
+        first = marker(folder, "a/running.json")
+        assert (first["host"], first["pid"], first["step"]) == (platform.node(), os.getpid(), 0)
+        assert (first["began"], first["updated"]) == (1000.0, 1000.0)
+        beat.plan(500, 50, 100)
+        beat(Event("log", 150))
+        beat(Event("evaluation", 120))
+        now = 1010.0
+        beat.beat()
+        then = marker(folder, "a/running.json")
+        assert (then["step"], then["steps"], then["began"], then["updated"]) == (150, 500, 1000.0, 1010.0)
+    assert folder.names("a") == []
+
+
+def test_a_heartbeat_beats_by_itself_and_survives_a_place_that_fails(tmp_path):
+    beaten = threading.Semaphore(0)
+
+    class Failing(Folder):
+        times = 0
+
+        def write(self, path, data):
+            self.times += 1
+            beaten.release()
+            if self.times == 2:
+                raise OSError("the network is down")
+            super().write(path, data)
+
+    folder = Failing(tmp_path)
+    with Heartbeat(folder, "a", period=0.01):
+        for _ in range(4):
+            assert beaten.acquire(timeout=60)
+        assert marker(folder, "a/running.json")
+    assert folder.names("a") == []
+
+
+def test_the_heartbeat_of_another_is_left_alone(tmp_path):
+    folder = Folder(tmp_path)
+    with Heartbeat(folder, "a"):
+        folder.write(f"a/{RUNNING}", b'{"host": "elsewhere", "pid": 1}')
+    assert marker(folder, f"a/{RUNNING}") == {"host": "elsewhere", "pid": 1}
+    remove_running(folder, "a", 1)
+    assert folder.names("a") == [RUNNING]
+    markers.write(folder, f"a/{RUNNING}", {"host": platform.node(), "pid": 1})
+    remove_running(folder, "a", 1)
+    assert folder.names("a") == []
+
+
+def test_the_last_lines_of_an_error_are_kept():
+    assert last_lines("\n".join(map(str, range(100))) + "\n").splitlines() == [str(n) for n in range(80, 100)]
+    assert len(last_lines("x" * 10**6)) <= 8_000
