@@ -97,7 +97,7 @@ def tell(result: Result, number: int, of: int) -> None:
         for line in [f"teen: {begin} failed: {first}", *(f"  {line}" for line in rest)]:
             say(line, sys.stderr)
     else:
-        say(f"{begin}: {result.state} after {result.step:,} steps")
+        say(f"{begin}: {result.state} after {_counted(result.step, 'step')}")
 
 
 def _summarise(results: Sequence[Result], todo: int, place: Place, signal: int | None) -> None:
@@ -111,5 +111,5 @@ def _summarise(results: Sequence[Result], todo: int, place: Place, signal: int |
         say(f"teen status {place} --failed shows why; the same command tries them again", sys.stderr)
 
 
-def _counted(number: int) -> str:
-    return f"{number:,} {'job' if number == 1 else 'jobs'}"
+def _counted(number: int, what: str = "job") -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
