@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from teen.disk.jobs import marker
+from teen.disk.lock import locked
+from teen.envs.sentinel import is_stopped
 from teen.jobs import local
 from teen.jobs.launch import launch
 from teen.jobs.markers import is_done, write
@@ -101,6 +103,37 @@ def test_a_signal_reaches_the_process_once_and_the_rest_is_left(folder, pretendi
     ]
     assert begun(folder) == ["0-done", f"1-asks{int(number)}"]
     assert signal.getsignal(number) is before
+
+
+def test_a_job_that_another_process_trains_is_left_to_it(folder, pretending, capfd):
+    with locked(folder.root / "0-done"):
+        ended, results = run(folder, "done", "done")
+        assert (ended, [r.name for r in results]) == (None, ["1-done"])
+        assert launch(jobs("done", "done"), folder) == 0
+    said = capfd.readouterr()
+    assert f"is in use by process {os.getpid()}: it trains there; this process goes on with the next job" in said.err
+    assert said.out.splitlines()[-1] == "2 jobs: 1 done, 1 left to other processes"
+
+
+LAUNCHER = f"""
+import sys
+from teen.jobs import local
+from teen.jobs.place import Folder
+from teen.jobs.planned import PlannedJob
+local.CHILD = (sys.executable, "-c", {PRETENDER!r})
+local.run([PlannedJob("a", {{"does": "pauses"}})], Folder(sys.argv[1]), lambda result: print(result.state, result.step))
+"""
+
+
+def test_ctrl_z_pauses_the_process_of_the_job_as_well(folder):
+    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, str(folder)], stdout=subprocess.PIPE, text=True)
+    _, status = os.waitpid(launcher.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    child = int((folder.root / "pid").read_text())
+    while not is_stopped(child):
+        os.kill(child, 0)  # it has not ended
+    os.kill(launcher.pid, signal.SIGCONT)
+    assert launcher.communicate(timeout=60)[0] == "done 1\n"
 
 
 CHILD = """

@@ -158,3 +158,24 @@ def test_the_heartbeat_of_another_is_left_alone(tmp_path):
 def test_the_last_lines_of_an_error_are_kept():
     assert last_lines("\n".join(map(str, range(100))) + "\n").splitlines() == [str(n) for n in range(80, 100)]
     assert len(last_lines("x" * 10**6)) <= 8_000
+
+
+def test_hours_of_work_do_not_hang_on_one_write(tmp_path, monkeypatch):
+    class Failing(Folder):
+        left = 2
+
+        def write(self, path, data):
+            self.left -= 1
+            if self.left >= 0:
+                raise OSError("the network is down")
+            super().write(path, data)
+
+    waits = []
+    monkeypatch.setattr(markers.time, "sleep", waits.append)
+    folder = Failing(tmp_path)
+    markers.write_done(folder, PlannedJob("a", {}), 5, 1.0)
+    assert marker(folder, "a/done.json") == {"step": 5, "seconds": 1.0, "settings": {}}
+    assert waits == [1.0, 5.0]
+    folder.left = 3
+    with pytest.raises(OSError, match="network"):
+        markers.write_done(folder, PlannedJob("a", {}), 5, 1.0)

@@ -46,6 +46,11 @@ if does.startswith("dies"):  # so many times
         print("last words", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     answer("done", step=tries)
+if does == "pauses":  # its launcher, which pauses it before itself
+    open(f"{here}/pid", "w").write(str(os.getpid()))
+    os.kill(os.getppid(), signal.SIGTSTP)
+    time.sleep(0.5)
+    answer("done", step=1)
 if does.startswith("asks"):  # to be stopped, and waits
     def stopped(number, frame):
         received.append(number)

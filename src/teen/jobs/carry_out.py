@@ -106,7 +106,6 @@ def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, sho
     if holds_leftovers(folder):
         notice(f"what there was of {job.name} {why}: it is now in {set_aside(folder, work.aside)}, and the job begins")
     beat.plan(plan.steps, plan.warmup, 0)
-    beat.beat()
     return run.train_job(whole, folder, **hooks)
 
 

@@ -103,7 +103,8 @@ def tell(result: Result, number: int, of: int) -> None:
 def _summarise(results: Sequence[Result], todo: int, place: Place, signal: int | None) -> None:
     counts = {state: sum(r.state == state for r in results) for state in ("done", "failed", "stopped")}
     parts = [f"{n} {state}" for state, n in counts.items() if n]
-    parts += [f"{todo - len(results)} not begun"] if todo > len(results) else []
+    rest = "left to other processes" if signal is None else "not begun"
+    parts += [f"{todo - len(results)} {rest}"] if todo > len(results) else []
     say(f"{_counted(todo)}: {', '.join(parts)}")
     if signal is not None:
         say(f"stopped by {name_of(signal)}; the same command goes on from here", sys.stderr)

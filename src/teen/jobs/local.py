@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
-from ..errors import notice
+from ..disk import lock
+from ..errors import InUse, notice
 from . import markers
-from .place import Place, address
+from .place import Folder, Place, address
 from .planned import PlannedJob, Resources, Result
 
 Told = Callable[[Result], None]
@@ -32,11 +33,15 @@ def run(
     retries: int = 3,
     show: bool = True,
 ) -> int | None:
-    """Carry out jobs, and tell the result of each. Return the signal that ended it early."""
+    """Carry out jobs, and tell the result of each. Return the signal that ended it early. Jobs that another process
+    trains are left to it: several may share the work."""
     with Runner(place, _environment(resources), show) as runner:
         for job in jobs:
             if runner.asked is not None:
                 break
+            if isinstance(place, Folder) and (process := lock.holder(place.root / job.name)):
+                notice(f"{InUse(place.root / job.name, process)}; this process goes on with the next job")
+                continue
             result = runner.carried_out(job, retries)
             told(result)
             if result.state == "stopped":

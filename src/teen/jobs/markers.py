@@ -17,6 +17,7 @@ from .planned import PlannedJob
 
 PERIOD = 10.0  # seconds between two heartbeats
 TRIES = 5  # at the ledger, which others may write as well
+WAITS = (1.0, 5.0)  # seconds after which a write that must succeed is tried again
 LINES = 20  # of an error that are kept
 
 
@@ -29,7 +30,13 @@ def is_done(place: Place, job: PlannedJob) -> bool:
 
 
 def write_done(place: Place, job: PlannedJob, step: int, seconds: float) -> None:
-    write(place, f"{job.name}/{DONE}", {"step": step, "seconds": round(seconds, 3), "settings": dict(job.settings)})
+    """Write that a job is done. Storage on a network fails now and then, and hours of work hang on this file."""
+    values = {"step": step, "seconds": round(seconds, 3), "settings": dict(job.settings)}
+    for wait in WAITS:
+        with suppress(OSError):
+            return write(place, f"{job.name}/{DONE}", values)
+        time.sleep(wait)
+    write(place, f"{job.name}/{DONE}", values)
 
 
 def write_failed(place: Place, name: str, error: str) -> None:
@@ -88,7 +95,8 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._repeat, daemon=True, name="heartbeat")
 
     def __enter__(self) -> "Heartbeat":
-        self.beat()
+        with suppress(Exception):
+            self.beat()
         self._thread.start()
         return self
 
