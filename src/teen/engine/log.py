@@ -1,6 +1,6 @@
 """Where training reports to, and what keeps its checkpoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +22,10 @@ class Log:
     def may_end(self) -> bool:
         """Return whether training may end, because what was told is all that somebody wanted."""
         return False
+
+    def silent(self) -> Collection[int]:
+        """Return the lanes of which nobody wants to hear any more. They are trained on, but no longer evaluated."""
+        return ()
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None: ...
     def quarantined(self, lane: int, step: int, quantity: str) -> None: ...
@@ -53,6 +57,9 @@ class Several(Log):
 
     def may_end(self) -> bool:
         return any(log.may_end() for log in self.logs)
+
+    def silent(self) -> Collection[int]:
+        return {lane for log in self.logs for lane in log.silent()}
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None:
         for log in self.logs:

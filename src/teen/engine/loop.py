@@ -167,8 +167,9 @@ class Loop:
             self._settle(self.step)
         if self.step > plan.warmup and self.step % plan.log_every == 0:
             self._metrics = self.step, self.tally.take(), self.trainer.probe(self.collector.episodes)
-        if evaluate or diagnose:
-            active = [lane for lane in range(len(self.seeds)) if lane not in self._quarantined]
+        silent = self.log.silent()
+        active = [lane for lane in range(len(self.seeds)) if lane not in self._quarantined and lane not in silent]
+        if active and (evaluate or diagnose):
             due = Due(self.step, self.trainer.weights(), active)
             if evaluate:
                 self.evaluator.begin(due._replace(members=last or self.step % plan.members_every == 0))
@@ -191,7 +192,8 @@ class Loop:
                 self._quarantine(~np.isfinite(np.stack(list(metrics.values()))).all(0), "")
             self.log.trained(step, {**played, **metrics})
         for due, (episodes, better) in self.evaluator.finished(lambda: evaluate and not self.should_stop()):
-            self.best.take(better)
+            silent = self.log.silent()  # a stop may have come between the evaluation and the silence
+            self.best.take({lane: kept for lane, kept in better.items() if lane not in silent})
             empty = [lane in due.lanes and not rows for lane, rows in enumerate(episodes)]
             self._quarantine(np.array(empty), "an action")
             self.log.evaluated(due.step, episodes)
@@ -207,8 +209,9 @@ class Loop:
     def _quarantine(self, suspects: np.ndarray, seen: str) -> None:
         """Take lanes out of the run in which something was not finite, (lane,): if it is in the learner's state, or was
         `seen` in what it does. Nothing changes for the others."""
+        silent = self.log.silent()
         for lane in np.flatnonzero(suspects).tolist():
-            quantity = "" if lane in self._quarantined else self.trainer.not_finite(lane) or seen
+            quantity = "" if lane in self._quarantined or lane in silent else self.trainer.not_finite(lane) or seen
             if not quantity:
                 continue
             if self.plan.on_nan == "stop":

@@ -29,7 +29,14 @@ class Event(NamedTuple):
         return {lane: float(np.mean(values)) for lane, values in scores.items()}
 
 
-Callback = Callable[[Event], bool | None]  # False ends training
+class Silence(NamedTuple):
+    """An answer: of these variants, nobody wants to hear any more. They are no longer evaluated or logged, and training
+    ends once all are silent. They take their share of the program until then."""
+
+    variants: frozenset[str]
+
+
+Callback = Callable[[Event], bool | Silence | None]  # False ends training
 Callbacks = Callback | Iterable[Callback] | None
 
 

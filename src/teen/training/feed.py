@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ class Feed(Log):
         self.job, self.folders, self.loggers = job, folders, loggers
         self._threads: list[Background] = []
         self._missing: set[int] = set()
+        self._silent: Callable[[], Collection[int]] = tuple
         self._timing = Timing()
 
     def __enter__(self) -> Self:
@@ -43,9 +44,10 @@ class Feed(Log):
     ) -> None:
         background.close(self._threads, wait=kind is None or issubclass(kind, Exception))
 
-    def begin(self, step: int, missing: Iterable[int]) -> None:
-        """Start the loggers, once the run folders are there, at this step, with these lanes in quarantine."""
-        self._missing, self._timing = set(missing), Timing(step)
+    def begin(self, step: int, missing: Iterable[int], silent: Callable[[], Collection[int]] = tuple) -> None:
+        """Start the loggers, once the run folders are there, at this step, with these lanes in quarantine. `silent`
+        says of which lanes nobody wants to hear."""
+        self._missing, self._silent, self._timing = set(missing), silent, Timing(step)
         if self.loggers:
             run = self._run(step)
             self._threads = [Background(name, logger, run) for name, logger in self.loggers.items()]
@@ -75,7 +77,8 @@ class Feed(Log):
 
     def _lanes(self) -> list[int]:
         """Return the lanes that anybody is told of."""
-        return [lane for lane in range(len(self.job.lane_seeds)) if self._threads and lane not in self._missing]
+        unheard = self._missing.union(self._silent())
+        return [lane for lane in range(len(self.job.lane_seeds)) if self._threads and lane not in unheard]
 
     def _run(self, step: int) -> Run:
         """Return a run as loggers know it."""

@@ -103,7 +103,7 @@ class Prepared(NamedTuple):
                         recorder.restore(saved.snapshot.part("recorder"), saved.step)
                     else:
                         recorder.begin()
-                    feed.begin(done, recorder.missing)
+                    feed.begin(done, recorder.missing, recorder.silent)
                     end = loop.run()
                     agents = self._agents(end.train, end.step)
                     return end, agents, [last.at_best(end.best, i * len(last.seeds)) for i, last in enumerate(agents)]

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from ..report.runs import evaluations_of
 from ..snapshot import Snapshot
 from ..spec import Tables
 from . import machine
-from .callbacks import Callback, Event
+from .callbacks import Callback, Event, Silence
 from .progress import Progress
 from .timing import Timing
 
@@ -74,6 +74,7 @@ class Recorder(Log):
         self.curves = [CurvePlotter(folder) for folder in folders]
         self.last: list[list[Episode]] = [[] for _ in folders]  # evaluation of each variant
         self.missing: set[int] = set()  # lanes in quarantine
+        self.silenced: dict[int, int] = {}  # lanes of which nobody wants to hear any more: the step from which on
 
     def stepped(self, step: int) -> None:
         self.step = step
@@ -87,32 +88,38 @@ class Recorder(Log):
     def trained(self, step: int, metrics: dict[str, np.ndarray]) -> None:
         self.lock.check()
         for variant, folder in enumerate(self.folders):
-            folder.log_training(step, [(self._seed(i), _cells(metrics, i)) for i in self._lanes(variant)])
-        lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant)]
+            folder.log_training(step, [(self._seed(i), _cells(metrics, i)) for i in self._lanes(variant, step - 1)])
+        lanes = [lane for variant in range(len(self.folders)) for lane in self._lanes(variant, step - 1)]
         self.progress.trained({name: values[lanes] for name, values in metrics.items()})
-        self._tell("log", step, partial(self._training, step, metrics, lanes))
+        self._tell("log", step, partial(self._training, step, metrics, lanes), step)
 
     def evaluated(self, step: int, episodes: list[list[Episode]]) -> None:
         self.lock.check()
         for variant, folder in enumerate(self.folders):
-            self.last[variant] = [episode for lane in self._lanes(variant) for episode in episodes[lane]]
-            folder.log_evaluation(self.last[variant])
-            self.curves[variant].evaluated(self.last[variant])
+            rows = [episode for lane in self._lanes(variant, step) for episode in episodes[lane]]
+            if variant * len(self.seeds) not in self.silenced:  # of which the last that was heard counts
+                self.last[variant] = rows
+            folder.log_evaluation(rows)
+            self.curves[variant].evaluated(rows)
         self.progress.evaluated(step, episodes)
         self._untold.append(step)
 
     def settled(self, step: int) -> None:
         while self._untold and self._untold[0] < step:
             told = self._untold.pop(0)
-            self._tell("evaluation", told, partial(self._evaluation, told))
+            self._tell("evaluation", told, partial(self._evaluation, told), step)
 
     def may_end(self) -> bool:
-        return self._enough
+        left = set(range(len(self.variants) * len(self.seeds))) - self.missing - self.silenced.keys()
+        return self._enough or (bool(self.silenced) and not left)
+
+    def silent(self) -> Collection[int]:
+        return self.silenced.keys()
 
     def diagnosed(self, step: int, lanes: list[Tables]) -> None:
         self.lock.check()
         for variant, folder in enumerate(self.folders):
-            logs.write_diagnosis(folder.path, step, [(self._seed(i), lanes[i]) for i in self._lanes(variant)])
+            logs.write_diagnosis(folder.path, step, [(self._seed(i), lanes[i]) for i in self._lanes(variant, step)])
 
     def quarantined(self, lane: int, step: int, quantity: str) -> None:
         self.lock.check()
@@ -134,7 +141,8 @@ class Recorder(Log):
         """Return where each log ends."""
         self.lock.check()
         self._mark()  # where a resume goes on counting seconds
-        facts = {"missing": sorted(self.missing), "untold": self._untold}
+        facts: dict[str, Any] = {"missing": sorted(self.missing), "untold": self._untold}
+        facts |= {"silenced": sorted(self.silenced.items())} if self.silenced else {}
         return Snapshot({}, {"logs": [folder.positions() for folder in self.folders], **facts})
 
     def sync(self) -> None:
@@ -153,6 +161,7 @@ class Recorder(Log):
         """Compare the logs of all variants with a snapshot. Changes nothing."""
         _lanes_of(snapshot)
         _untold_in(snapshot)
+        _silenced_in(snapshot, range(len(self.variants) * len(self.seeds)))
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.check(dict(positions))
 
@@ -160,6 +169,7 @@ class Recorder(Log):
         """Take the logs back to a snapshot that has been checked."""
         self.missing = _lanes_of(snapshot)
         self._untold = _untold_in(snapshot)
+        self.silenced = _silenced_in(snapshot, range(len(self.variants) * len(self.seeds)))
         for folder, positions in zip(self.folders, snapshot.facts["logs"], strict=True):
             folder.cut(dict(positions), step)
         for variant, curve in enumerate(self.curves):
@@ -181,10 +191,17 @@ class Recorder(Log):
             for folder in self.folders:
                 circumstances.log_timing(folder.path, *mark)
 
-    def _tell(self, kind: Literal["evaluation", "log"], step: int, rows: Callable[[], list[dict[str, Any]]]) -> None:
+    def _tell(
+        self, kind: Literal["evaluation", "log"], step: int, rows: Callable[[], list[dict[str, Any]]], now: int
+    ) -> None:
+        """Tell all callbacks of a step. What they silence is silent from the step `now` on."""
         for callback in self.callbacks:
             answer = callback(Event(kind, step, rows()))
-            self._enough |= answer is not None and not answer
+            if isinstance(answer, Silence):
+                lanes = [i for i in range(len(self.variants) * len(self.seeds)) if self._variant(i) in answer.variants]
+                self.silenced = dict.fromkeys(lanes, now) | self.silenced
+            else:
+                self._enough |= answer is not None and not answer
 
     def _training(self, step: int, metrics: dict[str, np.ndarray], lanes: list[int]) -> list[dict[str, Any]]:
         """Return the rows of train.csv of a step; NaN where the file has an empty cell."""
@@ -203,10 +220,12 @@ class Recorder(Log):
             if episode.step == step
         ]
 
-    def _lanes(self, variant: int) -> list[int]:
-        """Return the lanes of a variant that are not in quarantine. Lanes are ordered by variant, then seed."""
+    def _lanes(self, variant: int, step: int) -> list[int]:
+        """Return the lanes of a variant that are not in quarantine, and not silent at this step. Lanes are ordered by
+        variant, then seed."""
         first = variant * len(self.seeds)
-        return [lane for lane in range(first, first + len(self.seeds)) if lane not in self.missing]
+        heard = [i for i in range(first, first + len(self.seeds)) if step < self.silenced.get(i, math.inf)]
+        return [lane for lane in heard if lane not in self.missing]
 
     def _variant(self, lane: int) -> str:
         return self.variants[lane // len(self.seeds)]
@@ -229,3 +248,11 @@ def _untold_in(snapshot: Snapshot) -> list[int]:
 def _lanes_of(snapshot: Snapshot) -> set[int]:
     """Return the lanes in quarantine."""
     return {int(lane) for lane in snapshot.facts["missing"]}
+
+
+def _silenced_in(snapshot: Snapshot, lanes: range) -> dict[int, int]:
+    """Return the lanes that are silent, and since when; checkpoints in which all are heard do not say so."""
+    found = {int(lane): int(step) for lane, step in snapshot.facts.get("silenced", [])}
+    if not found.keys() <= set(lanes):
+        raise ValueError(f"there are no lanes {sorted(found)}")
+    return found
