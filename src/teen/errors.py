@@ -4,6 +4,8 @@ import re
 import sys
 from pathlib import Path
 
+NONE_LEFT = "no lane is left whose numbers are finite"  # how a run ends all of whose learners diverged
+
 
 class UserError(ValueError):
     """Something the user can mend. One line on standard error, exit code 2, no traceback."""

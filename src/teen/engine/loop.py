@@ -16,7 +16,7 @@ from jax import Array
 from threadpoolctl import threadpool_limits
 
 from ..envs import CompiledEnvs, Envs
-from ..errors import EnvironmentFault, LearnerFault
+from ..errors import NONE_LEFT, EnvironmentFault, LearnerFault
 from ..snapshot import Blocks, Snapshot, fitting, joined
 from ..spec import AnyAlgorithm, PyTree
 from .acting import arrays
@@ -222,7 +222,7 @@ class Loop:
             self.collector.silence(lane)
             self.log.quarantined(lane, self.step, quantity)
         if len(self._quarantined) == len(self.seeds):
-            raise LearnerFault(f"by step {self.step} no lane is left whose numbers are finite")
+            raise LearnerFault(f"by step {self.step} {NONE_LEFT}")
 
     def _checkpoint(self) -> None:
         if not self.keep or not self.plan.checkpoint_every or self.keep.written() == self.step:

@@ -21,6 +21,7 @@ from .planned import PlannedJob, Result
 
 if TYPE_CHECKING:
     from ..config.job import Job
+    from ..training.callbacks import Callback
     from ..training.outcome import Outcome
 
 TOLD = (UserError, EnvironmentFault, LearnerFault, StorageFault, OSError)  # their one line says all
@@ -109,7 +110,7 @@ def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, sho
     return run.train_job(whole, folder, **hooks)
 
 
-def _callbacks(job: PlannedJob, beat: Heartbeat) -> list[Callable[[Any], bool | None]]:
+def _callbacks(job: PlannedJob, beat: Heartbeat) -> "list[Callback]":
     if job.study is None:
         return [beat]
     from .trials import reporter

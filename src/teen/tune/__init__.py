@@ -1,0 +1,1 @@
+"""Search for an algorithm's settings: Optuna proposes and prunes, trials are lanes of programs."""
