@@ -26,6 +26,7 @@ ROOMS = {
     "export": ("algos", "config", "disk", "engine", "envs", "report"),
     "doctor": ("config", "disk", "engine", "envs", "play"),
     "jobs": ("config", "disk", "engine", "envs", "report", "training"),
+    "tune": ("config", "disk", "jobs", "report"),
     "paper": ("algos", "config", "disk", "engine", "envs", "jobs", "measure", "report", "training"),
     "cli": (
         "algos",
@@ -41,6 +42,7 @@ ROOMS = {
         "play",
         "report",
         "training",
+        "tune",
     ),
 }
 INSIDE_VOCABULARY = {

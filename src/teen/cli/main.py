@@ -32,6 +32,7 @@ usage: teen COMMAND [options]
   teen sweep grid.toml --on ray                    many jobs: a grid over any settings, here or on a cluster
   teen paper                                       every table and figure of the paper
   teen status runs/sweep                           every job: waiting, running, done or failed, and why
+  teen tune study.toml                             a search for good settings, with Optuna
   teen doctor                                      what works on this machine, and what to do about the rest
   teen completion bash                             a script that completes commands and flags; or zsh, fish
 
@@ -41,9 +42,9 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # it is used: JAX, simulators and matplotlib take seconds to import.
 COMMANDS = (
     "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "paper", "status",
-    "doctor", "completion",
+    "tune", "doctor", "completion",
 )  # fmt: skip
-WORKERS = (["train"], ["sweep"], ["paper"])  # what they do counts, not what they print
+WORKERS = (["train"], ["paper"], ["tune"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 
 

@@ -59,14 +59,21 @@ class Handle(NamedTuple):
         self.storage.set_trial_user_attr(self.trial_id(number), key, value)
 
 
+def needed() -> None:
+    """Raise a UserError where Optuna is not installed."""
+    try:
+        import optuna  # noqa: F401
+    except ImportError:
+        raise UserError(INSTALL) from None
+
+
 def storage(text: str) -> "BaseStorage":
     """Open what a text names: the URL of a database; `env:NAME`, a variable that holds it, so that its password is in
     no file; or a path, the file of Optuna's journal, which also works on a file system that machines share."""
-    try:
-        from optuna import storages
-        from optuna.storages.journal import JournalFileBackend
-    except ImportError:
-        raise UserError(INSTALL) from None
+    needed()
+    from optuna import storages
+    from optuna.storages.journal import JournalFileBackend
+
     url = text
     if text.startswith(VARIABLE) and not (url := os.environ.get(text.removeprefix(VARIABLE), "")):
         raise UserError(f"storage {text}: there is no variable {text.removeprefix(VARIABLE)} in this environment")
