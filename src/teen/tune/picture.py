@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from ..errors import printable
 from ..report.style import styled
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 MOST_SETTINGS = 9  # that are shown against values, the most important ones
 COLUMNS = 3
+DOTS: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 4, "alpha": 0.8}
+STYLES = (
+    ("PRUNED", {**DOTS, "color": "silver", "label": "pruned, at its last evaluation"}),
+    ("COMPLETE", {**DOTS, "color": "tab:blue", "label": "complete"}),
+)
 
 
 def drawn(trials: Sequence["FrozenTrial"], mattered: Mapping[str, float], space: Space, title: str) -> bytes:
@@ -52,7 +58,7 @@ def _bars(axes: Any, mattered: Mapping[str, float]) -> None:
 
 
 def _history(axes: Any, trials: Sequence["FrozenTrial"]) -> None:
-    for state, style in _styles(trials):
+    for state, style in STYLES:
         shown = [trial for trial in trials if trial.state.name == state and _value(trial) is not None]
         axes.plot([trial.number for trial in shown], [_value(trial) for trial in shown], **style)
     complete = [trial for trial in trials if trial.state.name == "COMPLETE" and _value(trial) is not None]
@@ -67,7 +73,7 @@ def _history(axes: Any, trials: Sequence["FrozenTrial"]) -> None:
 def _slice(axes: Any, trials: Sequence["FrozenTrial"], name: str, space: Space) -> None:
     limits: Any = space.distributions[name]
     choices = [str(choice) for choice in limits.choices] if hasattr(limits, "choices") else None
-    for state, style in _styles(trials):
+    for state, style in STYLES:
         shown = [t for t in trials if t.state.name == state and name in t.params and _value(t) is not None]
         # A choice is shown at its number, in the order of the file.
         at = [choices.index(str(t.params[name])) if choices else t.params[name] for t in shown]
@@ -76,16 +82,10 @@ def _slice(axes: Any, trials: Sequence["FrozenTrial"], name: str, space: Space) 
         axes.set_xticks(range(len(choices)), [printable(choice)[:20] for choice in choices])
     elif limits.log:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(LogFormatter())  # plain numbers: mathematical text is off
+        axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
     axes.set(xlabel=printable(name), ylabel="value")
     _plain(axes)
-
-
-def _styles(trials: Sequence["FrozenTrial"]) -> list[tuple[str, dict[str, Any]]]:
-    dots: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 4, "alpha": 0.8}
-    return [
-        ("PRUNED", {**dots, "color": "silver", "label": "pruned, at its last evaluation"}),
-        ("COMPLETE", {**dots, "color": "tab:blue", "label": "complete"}),
-    ]
 
 
 def _value(trial: "FrozenTrial") -> float | None:

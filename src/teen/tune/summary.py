@@ -65,7 +65,7 @@ def _row(trial: "FrozenTrial", space: Space) -> dict[str, Any]:
 def show(handle: Handle, file: StudyFile, space: Space, place: Place) -> None:
     """Print the best trials, what mattered, and what to do next."""
     best, mattered = complete_trials(handle), importances(handle)
-    table = Table(title=f"study {file.name}: {meaning(file, space)}", title_justify="left")
+    table = Table()
     for column in ("trial", "value", *space.distributions):
         table.add_column(column, justify="right")
     for trial in best[:SHOWN]:
@@ -73,6 +73,7 @@ def show(handle: Handle, file: StudyFile, space: Space, place: Place) -> None:
         table.add_row(str(trial.number), f"{trial.value:.6g}", *values)
     states = [trial.state.name.lower() for trial in handle.study.get_trials(deepcopy=False)]
     table.caption = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "no trial yet"
+    say(f"study {file.name}: {meaning(file, space)}")
     print_table(table)
     if mattered:
         say("what mattered: " + ", ".join(f"{name} {share:.0%}" for name, share in mattered.items()))
