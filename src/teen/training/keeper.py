@@ -11,14 +11,19 @@ from ..errors import notice
 from ..snapshot import Blocks, Snapshot, copied, joined
 from .recorder import Recorder
 
+Kept = Callable[[int], None]  # is told the step of every checkpoint that is whole, in the thread that wrote it
+
 MOST_COPIED = 100_000  # steps whose rows are copied; of more, the copy would take as much memory as the replay
 
 
 class CheckpointKeeper:
     """Keeps checkpoints, one at a time. If one cannot be written, training continues: the one before is still there."""
 
-    def __init__(self, writer: CheckpointWriter, recorder: Recorder, settings: dict[str, Any]):
-        self.writer, self.recorder = writer, recorder
+    def __init__(
+        self, writer: CheckpointWriter, recorder: Recorder, settings: dict[str, Any], kept: Kept | None = None
+    ):
+        """`kept` may copy the run folder elsewhere: until it returns no checkpoint is written or removed."""
+        self.writer, self.recorder, self._kept = writer, recorder, kept
         self.run = Snapshot({}, {"settings": settings, "versions": versions(), "cores": cores()})
         self.failure = ""  # why the newest could not be written
         self._writing: Work[None] | None = None
@@ -65,3 +70,6 @@ class CheckpointKeeper:
         except OSError as error:
             self.failure = f"the checkpoint of step {step} could not be written: {error.strerror}; {self.kept()}"
             notice(self.failure)
+        else:
+            if self._kept:
+                self._kept(step)

@@ -33,7 +33,7 @@ from ..spec import AnyAlgorithm, PyTree
 from . import pools
 from .callbacks import Callback
 from .feed import Feed
-from .keeper import CheckpointKeeper
+from .keeper import CheckpointKeeper, Kept
 from .origin import Origin
 from .outcome import Outcome
 from .progress import Progress
@@ -82,8 +82,10 @@ class Prepared(NamedTuple):
         loggers: Mapping[str, Logger],
         command: str,
         origin: Origin | None = None,
+        kept: Kept | None = None,
     ) -> Outcome:
-        """Train, from a checkpoint or from the start, and there with the networks of `origin`."""
+        """Train, from a checkpoint or from the start, and there with the networks of `origin`. `kept` is told of every
+        checkpoint."""
         job, plan, parent = self.job, self.plan, lock.folder
         names, done = [variant.name for variant in job.variants], saved.step if saved else 0
         folders = [RunFolder(parent / variant.name, job.settings, variant.config) for variant in job.variants]
@@ -91,7 +93,7 @@ class Prepared(NamedTuple):
         with progress, stop_requests(progress.leave) as stop, Feed(job, folders, loggers) as feed:
             recorder = Recorder(job, folders, progress, lock, callbacks, command, origin and origin.facts)
             writer = CheckpointWriter(parent / "checkpoint", plan.capacity, saved)
-            keeper = CheckpointKeeper(writer, recorder, job.flat())
+            keeper = CheckpointKeeper(writer, recorder, job.flat(), kept)
 
             def work() -> tuple[End, list[Agent], list[Agent | None]]:
                 start = self._checked(recorder, saved) if saved else None
@@ -118,8 +120,8 @@ class Prepared(NamedTuple):
                         run_folder.save_agent(best, self.layout.spec, BEST)
                 recorder.plot_curves()
         if end.fault:
-            kept = f"logs are kept, the agent after {end.step} steps is saved, and {keeper.kept()}"
-            raise type(end.fault)(f"{end.fault}; {kept}") from end.fault
+            left = f"logs are kept, the agent after {end.step} steps is saved, and {keeper.kept()}"
+            raise type(end.fault)(f"{end.fault}; {left}") from end.fault
         if keeper.failure:
             raise StorageFault(keeper.failure)
         self.close()

@@ -19,6 +19,7 @@ from ..errors import UserError, notice
 from ..loggers import names
 from ..loggers.names import Loggers
 from .callbacks import Callbacks, listed
+from .keeper import Kept
 from .machine import PYTHON
 from .origin import origin_of
 from .outcome import Outcome
@@ -59,9 +60,11 @@ def train_job(
     log: Loggers = None,
     command: str = PYTHON,
     trust: Trust = (),
+    kept: Kept | None = None,
 ) -> Outcome:
     """Train every lane of a job. Nothing is written before everything that can be wrong was checked. `command` is the
-    line that asks for it, for machine.json; `trust` is for the agent that it begins with."""
+    line that asks for it, for machine.json; `trust` is for the agent that it begins with; `kept` is told the step of
+    every checkpoint, in the thread that wrote it."""
     callbacks, loggers = listed(callback), names.listed(log)
     job, notices = job.settled()
     modules.remember(job.settings.env)
@@ -76,7 +79,7 @@ def train_job(
     try:
         with locked(parent) as lock:
             folder.check_free(parent, locked=True)  # again: a run may have begun and ended there meanwhile
-            return prepared.train(lock, None, show, callbacks, loggers, command, origin)
+            return prepared.train(lock, None, show, callbacks, loggers, command, origin, kept)
     finally:
         if out is None:
             with suppress(OSError):
@@ -93,12 +96,13 @@ def resume(
     log: Loggers = None,
     command: str = PYTHON,
     shorter: bool = False,
+    kept: Kept | None = None,
     **changes: Any,
 ) -> Outcome:
     """Continue a run from its newest whole checkpoint. `changes` are settings that may change: see CHANGEABLE. `trust`
     lists the modules that the checkpoint may name, `command` is the line that asks for it. `env` is the environment, if
     it was given as a Python object. `log` names loggers as in `train`: those of before are not remembered. `shorter`
-    allows fewer steps than the run was planned for."""
+    allows fewer steps than the run was planned for. `kept` is told the step of every checkpoint."""
     parent, callbacks, loggers = Path(path), listed(callback), names.listed(log)
     if not os.path.isdir(parent):
         raise UserError(f"{parent} is not a run folder")
@@ -112,7 +116,7 @@ def resume(
         job = _job_of(saved, changes, trust, env, shorter)
         if job.settings.plan.steps < saved.step:
             raise UserError(f"{parent} has {saved.step} steps already: --steps {job.settings.plan.steps} is less")
-        return Prepared.of(job).train(lock, saved, show, callbacks, loggers, command)
+        return Prepared.of(job).train(lock, saved, show, callbacks, loggers, command, None, kept)
 
 
 def _job_of(saved: Checkpoint, changes: dict[str, Any], trust: Trust, env: Any, shorter: bool) -> Job:
