@@ -86,7 +86,8 @@ class Remote:
         with self._naming(path):
             self._in_folder(path, copy)
             self._files.invalidate_cache()
-            if (arrived := self._files.size(self._at(path))) != size:
+            arrived = self._files.size(self._at(path)) if self._files.exists(self._at(path)) else 0
+            if arrived != size:
                 raise OSError(errno.EIO, f"{arrived} of {size} bytes have arrived")
 
     def download(self, path: str, size: int) -> Iterator[bytes]:
