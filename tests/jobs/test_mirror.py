@@ -10,7 +10,7 @@ import pytest
 from teen.config.job import resolve
 from teen.errors import StorageFault, UserError
 from teen.jobs import mirror, snapshots
-from teen.jobs.mirror import Mirror, mirrored
+from teen.jobs.mirror import Mirror
 from teen.jobs.place import place
 from teen.jobs.remote import Remote, shown
 from teen.training import run as training
@@ -72,7 +72,7 @@ def test_a_place_has_the_methods_of_a_folder(remote, tmp_path):
     assert remote.names("a") == ["c"]
     remote.remove("a")
     assert remote.names("") == []
-    assert isinstance(place(remote.text), Remote)
+    assert isinstance(place(remote.url), Remote)
     assert (tmp_path / "place").is_dir()
 
 
@@ -161,14 +161,14 @@ def test_an_upload_that_breaks_off_is_told_and_the_next_brings_all(torn, tmp_pat
 
 def test_the_last_upload_is_tried_again_and_then_an_error(torn, tmp_path):
     one, _ = attempt(torn, tmp_path / "one")
-    write(tmp_path / "one", log="x" * 100, checkpoint__none="")
+    write(tmp_path / "one", log="x" * 100, other="")
     TornFileSystem.breaks[:] = [0] * (mirror.TRIES - 1)
-    one.finish()
-    assert attempt(torn, tmp_path / "two")[1] == 0
+    one.finish(50)
+    assert attempt(torn, tmp_path / "two")[1] == 50
     one, _ = attempt(torn, tmp_path / "one")
     TornFileSystem.breaks[:] = [0] * mirror.TRIES
     with pytest.raises(StorageFault, match=f"cannot be uploaded after {mirror.TRIES} tries: Connection reset"):
-        one.finish()
+        one.finish(50)
 
 
 @pytest.mark.parametrize("clock", [1, -1])
@@ -187,8 +187,8 @@ def test_a_zombie_damages_nothing(clock, torn, tmp_path, monkeypatch):
         write(tmp_path / "zombie", log=f"z{step}")
         zombie.kept(step + 5)
     with pytest.raises(StorageFault, match="taken over by an attempt that began later"):
-        zombie.finish()
-    retry.finish()
+        zombie.finish(50)
+    retry.finish(50)
     third, _ = attempt(torn, tmp_path / "third")
     assert content(tmp_path / "third") == {"rows": "r", "log": "40"}
     third.kept(50)
@@ -214,17 +214,17 @@ def test_training_goes_on_from_what_was_uploaded(torn, tmp_path, reference, monk
     """In another folder, as on another machine; the end is the same to the bit."""
     values = cli_values()
     monkeypatch.setattr(mirror, "KEPT", 20)
-    with mirrored(torn, JOB) as copy:
-        training.train_job(resolve(values), copy.folder, show=False, kept=copy.kept)
+    first, _ = attempt(torn, tmp_path / "first")
+    training.train_job(resolve(values), first.folder, show=False, kept=first.kept)
     steps = [int(name.split("-")[1]) for name in stored(torn)[1]]
     assert steps == [*range(EVERY, STEPS, EVERY), STEPS]
     for name in stored(torn)[1][4:]:
         torn.remove(f"{JOB}/{name}")
-    with mirrored(torn, JOB) as copy:
-        assert copy._began_from.step == 4 * EVERY
-        training.resume(copy.folder, show=False, kept=copy.kept)
-        copy.finish()
-        assert_same_end(copy.folder, reference)
+    second, step = attempt(torn, tmp_path / "second")
+    assert step == 4 * EVERY
+    training.resume(second.folder, show=False, kept=second.kept)
+    second.finish(STEPS)
+    assert_same_end(second.folder, reference)
     snapshots.newest(torn, JOB, tmp_path / "end")
     assert_same_end(tmp_path / "end", reference)
 

@@ -7,17 +7,14 @@ that goes on although everybody takes it for dead cannot damage what its success
 
 import hashlib
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from ..disk import checkpoint, files
+from ..disk import files
 from ..errors import StorageFault, notice, one_line
 from . import snapshots
-from .place import Place
 from .remote import Remote, pieces
 from .snapshots import Content, Snapshot
 
@@ -25,16 +22,6 @@ KEPT = 2  # how many of the newest snapshots stay: if one is damaged, there is a
 TRIES, WAIT = 5, 2.0  # of what must succeed, and the seconds after the first try; each wait is twice the one before
 
 T = TypeVar("T")
-
-
-@contextmanager
-def mirrored(place: Place, name: str) -> Iterator["Mirror"]:
-    """Give a folder of this machine with the newest whole snapshot of a job, if there is one."""
-    assert isinstance(place, Remote)
-    with tempfile.TemporaryDirectory(prefix="teen-") as scratch:
-        mirror = Mirror(place, name, Path(scratch, "run"))
-        mirror.fetch()
-        yield mirror
 
 
 class Mirror:
@@ -63,10 +50,9 @@ class Mirror:
             said = error.strerror or one_line(error)
             notice(f"the checkpoint of step {step} was not uploaded to {self.place}/{self.name}: {said}")
 
-    def finish(self) -> None:
+    def finish(self, step: int) -> None:
         """Upload the run folder as training has left it. A StorageFault says that it could not be, or that another
         attempt, which began later, may have removed it."""
-        step = checkpoint.latest(self.folder / "checkpoint") or 0
         self._insisting("uploaded", lambda: self._upload(step))
         if max(self._insisting("listed", self._attempts), default="") > self.attempt:
             raise StorageFault(f"{self.place}/{self.name} was taken over by an attempt that began later")

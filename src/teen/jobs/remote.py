@@ -32,11 +32,6 @@ class Remote:
         except Exception as error:  # an unknown protocol, a package that is missing, a URL that it cannot read
             raise UserError(f"{shown(url)} cannot be used as storage: {one_line(error)}") from None
 
-    @property
-    def text(self) -> str:
-        """Return what another process makes this place of."""
-        return self.url
-
     def __str__(self) -> str:
         return shown(self.url)
 
