@@ -22,15 +22,15 @@ SETTINGS: dict[str, Any] = {
 def jobs(count: int, **changes: Any) -> list[PlannedJob]:
     """Jobs that differ in what is no number of a lane: the delay of the actor, and in their seeds."""
     return [
-        PlannedJob(f"td3,delay={delay},seeds={seed}", {**SETTINGS, **changes, "policy_delay": delay, "seeds": [seed]})
+        PlannedJob(f"td3,delay={delay},seeds={seed}", {**SETTINGS, **changes, "delay": delay, "seeds": [seed]})
         for seed, delay in ((i // 2, i % 2 + 1) for i in range(count))
     ]
 
 
-def logs(folder: Path) -> dict[str, bytes]:
+def logs(folder: Path, which: str = "td3*") -> dict[str, bytes]:
     """Return what must not depend on how a job came to its end."""
     names = "config.toml", "eval.csv", "train.csv", "agent/weights.safetensors"
-    return {f"{path.name}/{name}": (path / name).read_bytes() for path in sorted(folder.glob("td3*")) for name in names}
+    return {f"{path.name}/{name}": (path / name).read_bytes() for path in sorted(folder.glob(which)) for name in names}
 
 
 def start(where: Path | str, count: int, *options: str, **variables: str) -> subprocess.Popen[str]:
@@ -65,7 +65,7 @@ def main() -> int:
     planned = jobs(asked.count, steps=asked.steps)
     if asked.faulty:
         first = planned[0]
-        planned[0] = first._replace(settings={**first.settings, "env": "tests.toys:Faulty-raises-v0"})
+        planned[0] = first._replace(settings={**first.settings, "env": "tests.toys:Faulty-raises-v0", "seeds": [1]})
     how = {"on": "ray", "address": asked.address, "resources": None, "retries": asked.retries, "trust": "tests.toys"}
     if asked.cores != 1:
         how["resources"] = Resources(asked.cores)

@@ -1,0 +1,231 @@
+"""Jobs on Ray: on a cluster of two nodes in one machine, and on one that the command starts and stops."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from teen.disk.checkpoint import latest
+from teen.errors import UserError
+from teen.jobs import cluster as clusters
+from teen.jobs.carry_out import carry_out
+from teen.jobs.place import place
+from teen.jobs.planned import PlannedJob
+from teen.jobs.snapshots import newest
+from tests.jobs.sweeping import ROOT, finished, jobs, logs, start
+from tests.jobs.torn import offered
+
+LONG = 500  # seconds until a test gives up
+NODES = """
+import sys
+from ray.cluster_utils import Cluster
+head = {"num_cpus": 2, "include_dashboard": False, "temp_dir": sys.argv[1]}
+cluster = Cluster(initialize_head=True, head_node_args=head)
+second = cluster.add_node(num_cpus=2)
+print(cluster.address, flush=True)
+for line in sys.stdin:
+    cluster.remove_node(second, allow_graceful=False)
+    print("removed", flush=True)
+cluster.shutdown()
+"""
+
+
+class Nodes:
+    """Two nodes, in a process of their own, that ask for a token."""
+
+    def __init__(self, folder: Path, path: str = ""):
+        self.token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5" * 64}
+        variables = {"RAY_USAGE_STATS_ENABLED": "0", "TMPDIR": "/tmp", **self.token}
+        paths = os.pathsep.join([*filter(None, [path]), str(ROOT / "src"), str(ROOT)])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", NODES, str(folder)],
+            env={**os.environ, **variables, "PYTHONPATH": paths},
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.address = self.process.stdout.readline().strip()
+
+    def remove_one(self) -> None:
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "removed\n"
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def nodes(tmp_path_factory):
+    made = Nodes(short_folder(tmp_path_factory))
+    yield made
+    made.close()
+
+
+def short_folder(tmp_path_factory) -> Path:
+    """Return a folder whose path leaves room for the names of sockets."""
+    return tmp_path_factory.mktemp("r")
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + LONG
+    while not true():
+        assert time.monotonic() < end, f"no sign of {what}"
+        time.sleep(0.05)
+
+
+def markers(folder: Path, name: str) -> list[dict]:
+    found = []
+    for path in folder.glob(f"td3*/{name}.json"):
+        try:
+            found.append(json.loads(path.read_text()) | {"job": path.parent.name})
+        except (OSError, ValueError):  # it ends, or is being written
+            continue
+    return found
+
+
+def under_way(folder: Path) -> list[dict]:
+    """Return the markers of jobs in the middle: they have a checkpoint, and are not at their end."""
+    return [
+        running for running in markers(folder, "running") if (latest(folder / running["job"] / "checkpoint") or 0) > 0
+    ]
+
+
+def undisturbed(folder: Path, planned: list[PlannedJob]) -> dict[str, bytes]:
+    for job in planned:
+        assert carry_out(job, place(folder)).state == "done"
+    return logs(folder)
+
+
+def test_a_local_cluster_trains_and_tells_a_failure_once(tmp_path):
+    """It comes and goes with the command, and nobody else can reach it."""
+    process = start(tmp_path / "s", 2, "--faulty", "--steps", "200")
+    until(lambda: process.poll() is not None or markers(tmp_path / "s", "running"), "a job")
+    children = psutil.Process(process.pid).children(recursive=True)
+    listening = [c.laddr.ip for p in children for c in p.net_connections() if c.status == "LISTEN"]
+    assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
+    code, out, err = finished(process, LONG)
+    assert code == 1
+    ours = [line for line in out.splitlines() if not line.startswith("[")]
+    assert ours == ["2 jobs", "2 jobs: 1 done, 1 failed"]
+    failure, hint = err.splitlines()
+    assert "delay=1,seeds=0 failed: environment tests.toys:Faulty-raises-v0 failed in lane 0, seed 1" in failure
+    assert "teen status" in hint
+    assert logs(tmp_path / "s", "td3,delay=2*") == undisturbed(tmp_path / "u", jobs(2, steps=200)[1:])
+    _, alive = psutil.wait_procs(children, 20)
+    assert alive == []
+
+
+@pytest.mark.full
+def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, tmp_path):
+    process = start(tmp_path / "s", 12, "--address", nodes.address, **nodes.token)
+    until(lambda: under_way(tmp_path / "s"), "a job in the middle")
+    os.kill(under_way(tmp_path / "s")[0]["pid"], signal.SIGKILL)
+    until(lambda: len(markers(tmp_path / "s", "done")) >= 3, "jobs that are done")
+    until(lambda: len(under_way(tmp_path / "s")) >= 3, "jobs on both nodes")
+    nodes.remove_one()
+    code, out, err = finished(process, LONG)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "12 jobs: 12 done"
+    starts = [(tmp_path / "s" / job.name / "machine.json").read_text().count('"started"') for job in jobs(12)]
+    assert sum(starts) >= 14  # what was lost went on
+    assert logs(tmp_path / "s") == undisturbed(tmp_path / "u", jobs(12))
+    code, out, err = finished(start(tmp_path / "s", 12, "--address", nodes.address, **nodes.token), LONG)
+    assert (code, out, err) == (0, "12 jobs: 12 done before\n", "")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("protocol", ["file", "torn"])
+def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
+    path = str(offered(tmp_path / "package"))
+    nodes, folder = Nodes(short_folder(tmp_path_factory), path), tmp_path / "s"
+    process = start(f"{protocol}://{folder}", 4, "--address", nodes.address, PYTHONPATH=path, **nodes.token)
+
+    def uploaded():
+        return [m for m in markers(folder, "running") if len(list((folder / m["job"]).glob("state-*"))) > 1]
+
+    try:
+        until(uploaded, "a job with an uploaded checkpoint")
+        os.kill(uploaded()[0]["pid"], signal.SIGKILL)
+        until(lambda: len(uploaded()) >= 2, "jobs on both nodes")
+        nodes.remove_one()
+        code, out, err = finished(process, LONG)
+    finally:
+        nodes.close()
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "4 jobs: 4 done"
+    where = place(f"file://{folder}")
+    for job in jobs(4):
+        newest(where, job.name, tmp_path / "back" / job.name)
+    assert logs(tmp_path / "back") == undisturbed(tmp_path / "u", jobs(4))
+
+
+@pytest.mark.full
+def test_ctrl_c_stops_jobs_cleanly_and_the_same_command_goes_on(tmp_path):
+    process = start(tmp_path / "s", 3)
+    until(lambda: under_way(tmp_path / "s"), "a job in the middle")
+    process.send_signal(signal.SIGINT)
+    code, out, err = finished(process, LONG)
+    assert code == 128 + signal.SIGINT
+    assert "the same command goes on from here" in err
+    assert "notice: stopping after this chunk" in err
+    assert markers(tmp_path / "s", "running") == markers(tmp_path / "s", "failed") == []
+    assert "stopped after" in out
+    code, out, err = finished(start(tmp_path / "s", 3), LONG)
+    assert (code, err) == (0, "")
+    assert logs(tmp_path / "s") == undisturbed(tmp_path / "u", jobs(3))
+
+
+@pytest.mark.full
+def test_what_cannot_be_joined_is_one_line(nodes, tmp_path):
+    wrong = {**nodes.token, "RAY_AUTH_TOKEN": "6" * 64}
+    for variables in (wrong, {"RAY_AUTH_MODE": "disabled"}):
+        code, _, err = finished(start(tmp_path, 1, "--address", nodes.address, **variables), LONG)
+        assert (code, len(err.splitlines())) == (2, 1), err
+        assert "asks for a token" in err
+
+
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("ray://127.0.0.1:10001", "give HOST:PORT of the cluster"),
+        ("head", "is not HOST:PORT, nor auto"),
+        ("127.0.0.1:1", "no cluster answers at --address 127.0.0.1:1"),
+        ("127.0.0.1:99999999", "no cluster answers"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_one_line(address, line):
+    with pytest.raises(UserError, match=line), clusters.connected(address):
+        pass
+
+
+def test_a_job_that_can_never_fit_is_one_line():
+    nodes = [
+        {"Alive": True, "Resources": {"CPU": 4.0, "memory": 8.0 * 2**30}},
+        {"Alive": True, "Resources": {"CPU": 2.0, "GPU": 1.0, "memory": 4.0 * 2**30}},
+        {"Alive": False, "Resources": {"CPU": 99.0, "GPU": 9.0}},
+    ]
+    clusters.check_fits(nodes, {"CPU": 4, "GPU": 0, "memory": 0})
+    clusters.check_fits(nodes, {"CPU": 2, "GPU": 0.5, "memory": 4 * 2**30})
+    for wanted, words in [
+        ({"CPU": 5, "GPU": 0, "memory": 0}, "asks for 5 cores, 0 GPUs, and no machine here has that: the most is 4"),
+        ({"CPU": 3, "GPU": 1, "memory": 0}, "asks for 3 cores, 1 GPUs"),  # each is there, but not together
+        ({"CPU": 1, "GPU": 0, "memory": 9 * 2**30}, r"9.0 GiB of memory, and no .* the most is .*8.0 GiB"),
+    ]:
+        with pytest.raises(UserError, match=words):
+            clusters.check_fits(nodes, wanted)
+
+
+def test_without_ray_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r'pip install "teen-rl\[cluster\]"'), clusters.connected(None):
+        pass
