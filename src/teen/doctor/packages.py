@@ -34,6 +34,8 @@ PURPOSES = {
     "trackio": "teen train --log trackio",
     "hub": "teen share --push, and agents from the Hub",
     "completion": "teen completion",
+    "cluster": "--on ray, and jobs on a URL",
+    "tune": "teen tune",
 }
 
 
