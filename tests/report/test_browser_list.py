@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from teen.disk.place import Folder
+from teen.jobs.markers import add_to_ledger, write_failed
+from teen.jobs.planned import PlannedJob
 from teen.report.serve import Server
 
 from .synthetic import EVERY, HOSTILE, evaluate, write_run
@@ -244,3 +247,20 @@ def test_the_score_is_seen_on_a_phone(listed, root):
         assert 0 < box["x"] < box["x"] + box["width"] <= 390
     assert listed.evaluate("document.documentElement.scrollWidth") <= 390
     assert listed.locator(".wide").evaluate("table => table.scrollLeft") == 0
+
+
+def test_jobs_renew_themselves_and_stay_folded_as_the_reader_left_them(listed, root):
+    jobs, folder = listed.locator("#jobs"), Folder(root)
+    expect(jobs).to_have_text("")
+    add_to_ledger(folder, [PlannedJob(name, {"steps": 2_000}) for name in ("first", HOSTILE.replace("/", ""))])
+    expect(jobs.locator("summary")).to_have_text("2 jobs: 2 waiting")
+    expect(jobs.locator("tbody tr").first).to_be_visible()
+    jobs.locator("summary").click()
+    expect(jobs.locator("tbody tr").first).to_be_hidden()
+    write_failed(folder, "first", HOSTILE)
+    expect(jobs.locator("summary")).to_have_text("2 jobs: 1 failed, 1 waiting")
+    expect(jobs.locator("tbody tr").first).to_be_hidden()
+    jobs.locator("summary").click()
+    expect(jobs.locator(".wrong").first).to_be_visible()
+    assert listed.evaluate("window.owned") is None
+    assert len(names(listed)) == len(RUNS)
