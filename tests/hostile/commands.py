@@ -161,11 +161,16 @@ def status(victim: Victim) -> int:
     return main(["paper", "theory", "--out", path(victim, victim.scene)])
 
 
+def jobs(victim: Victim) -> int:
+    return main(["status", path(victim, victim.scene)])
+
+
 COMMANDS: dict[str, Command] = {
     "compare": Command(compare, light=True),
     "report": Command(report),
     "serve": Command(serve, light=True),
     "paper status": Command(status, light=True),
+    "status": Command(jobs, light=True),
     "eval": Command(evaluate),
     "play": Command(play),
     "load and predict": Command(predict),
