@@ -26,8 +26,7 @@ LONG = 500  # seconds until a test gives up
 NODES = """
 import sys
 from ray.cluster_utils import Cluster
-head = {"num_cpus": 2, "include_dashboard": False, "temp_dir": sys.argv[1]}
-cluster = Cluster(initialize_head=True, head_node_args=head)
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
 second = cluster.add_node(num_cpus=2)
 print(cluster.address, flush=True)
 for line in sys.stdin:
@@ -42,16 +41,18 @@ class Nodes:
 
     def __init__(self, folder: Path, path: str = ""):
         self.token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5" * 64}
-        variables = {"RAY_USAGE_STATS_ENABLED": "0", "TMPDIR": "/tmp", **self.token}
+        (folder / "ray").mkdir()
+        variables = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": str(folder), **self.token}
         paths = os.pathsep.join([*filter(None, [path]), str(ROOT / "src"), str(ROOT)])
         self.process = subprocess.Popen(
-            [sys.executable, "-c", NODES, str(folder)],
+            [sys.executable, "-c", NODES],
             env={**os.environ, **variables, "PYTHONPATH": paths},
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         self.address = self.process.stdout.readline().strip()
+        assert self.address
 
     def remove_one(self) -> None:
         self.process.stdin.write("\n")
@@ -76,10 +77,11 @@ def short_folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("r")
 
 
-def until(true: Callable[[], object], what: str) -> None:
+def until(process: subprocess.Popen[str], true: Callable[[], object], what: str) -> None:
     end = time.monotonic() + LONG
     while not true():
-        assert time.monotonic() < end, f"no sign of {what}"
+        assert process.poll() is None, f"no {what}: {process.communicate()}"
+        assert time.monotonic() < end, f"no {what}"
         time.sleep(0.05)
 
 
@@ -109,7 +111,7 @@ def undisturbed(folder: Path, planned: list[PlannedJob]) -> dict[str, bytes]:
 def test_a_local_cluster_trains_and_tells_a_failure_once(tmp_path):
     """It comes and goes with the command, and nobody else can reach it."""
     process = start(tmp_path / "s", 2, "--faulty", "--steps", "200")
-    until(lambda: process.poll() is not None or markers(tmp_path / "s", "running"), "a job")
+    until(process, lambda: markers(tmp_path / "s", "running"), "a job")
     children = psutil.Process(process.pid).children(recursive=True)
     listening = [c.laddr.ip for p in children for c in p.net_connections() if c.status == "LISTEN"]
     assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
@@ -128,10 +130,10 @@ def test_a_local_cluster_trains_and_tells_a_failure_once(tmp_path):
 @pytest.mark.full
 def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, tmp_path):
     process = start(tmp_path / "s", 12, "--address", nodes.address, **nodes.token)
-    until(lambda: under_way(tmp_path / "s"), "a job in the middle")
+    until(process, lambda: under_way(tmp_path / "s"), "a job in the middle")
     os.kill(under_way(tmp_path / "s")[0]["pid"], signal.SIGKILL)
-    until(lambda: len(markers(tmp_path / "s", "done")) >= 3, "jobs that are done")
-    until(lambda: len(under_way(tmp_path / "s")) >= 3, "jobs on both nodes")
+    until(process, lambda: len(markers(tmp_path / "s", "done")) >= 3, "jobs that are done")
+    until(process, lambda: len(under_way(tmp_path / "s")) >= 3, "jobs on both nodes")
     nodes.remove_one()
     code, out, err = finished(process, LONG)
     assert (code, err) == (0, "")
@@ -154,9 +156,9 @@ def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
         return [m for m in markers(folder, "running") if len(list((folder / m["job"]).glob("state-*"))) > 1]
 
     try:
-        until(uploaded, "a job with an uploaded checkpoint")
+        until(process, uploaded, "a job with an uploaded checkpoint")
         os.kill(uploaded()[0]["pid"], signal.SIGKILL)
-        until(lambda: len(uploaded()) >= 2, "jobs on both nodes")
+        until(process, lambda: len(uploaded()) >= 2, "jobs on both nodes")
         nodes.remove_one()
         code, out, err = finished(process, LONG)
     finally:
@@ -172,7 +174,7 @@ def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
 @pytest.mark.full
 def test_ctrl_c_stops_jobs_cleanly_and_the_same_command_goes_on(tmp_path):
     process = start(tmp_path / "s", 3)
-    until(lambda: under_way(tmp_path / "s"), "a job in the middle")
+    until(process, lambda: under_way(tmp_path / "s"), "a job in the middle")
     process.send_signal(signal.SIGINT)
     code, out, err = finished(process, LONG)
     assert code == 128 + signal.SIGINT
