@@ -13,6 +13,7 @@ from typing import Any
 
 from ..config.modules import VARIABLE
 from ..disk import lock
+from ..errors import notice
 from ..training.stopping import StopRequest, stop_requests
 from . import cluster, markers
 from .place import Folder, Place
@@ -37,8 +38,10 @@ def run(
 ) -> int | None:
     """Carry out jobs, and tell the result of each. Return the signal that ended it early."""
     with cluster.connected(address) as ray:
-        crew = Crew(ray, place, resources or Resources(), retries)
+        crew = Crew(ray, place, resources, retries)
         cluster.check_fits(ray.nodes(), crew.amounts)
+        if not crew.amounts["GPU"] and any(node["Resources"].get("GPU") for node in ray.nodes() if node["Alive"]):
+            notice("there are GPUs, and the jobs ask for none: --gpus 1 gives each one of its own")
         with stop_requests() as stop:
             crew.carry_out(jobs, told, stop)
         return stop.signal
@@ -47,15 +50,16 @@ def run(
 class Crew:
     """Tasks of one kind on a cluster."""
 
-    def __init__(self, ray: Any, place: Place, resources: Resources, retries: int):
+    def __init__(self, ray: Any, place: Place, given: Resources | None, retries: int):
         self.ray, self.place, self.retries = ray, place, retries
+        resources = given or Resources()
         self.amounts = {"CPU": resources.cores, "GPU": resources.gpus, "memory": float(resources.memory)}
         options = {
             "num_cpus": resources.cores, "num_gpus": resources.gpus, "memory": resources.memory or None,
             "max_retries": retries, "retry_exceptions": False, "max_calls": 1,
         }  # fmt: skip
         self.task = ray.remote(**options)(attempt)
-        self.order = {"place": _absolute(place), "folder": os.getcwd(), "environment": _environment(resources)}
+        self.order = {"place": _absolute(place), "folder": os.getcwd(), "environment": _environment(given)}
         self._running: dict[Any, PlannedJob] = {}  # by Ray's reference
         self._stopped: dict[str, int] = {}  # how often a job was stopped, and nobody had asked here
 
@@ -129,6 +133,11 @@ def _absolute(place: Place) -> str:
     return str(place.root.absolute()) if isinstance(place, Folder) else address_of(place)
 
 
-def _environment(resources: Resources) -> dict[str, str]:
+def _environment(given: Resources | None) -> dict[str, str]:
     """Return the variables that the process of a job needs beside those of its machine."""
-    return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+    trusted = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+    if given is None:
+        return trusted
+    from .packing import environment
+
+    return {**trusted, **environment(given), **({} if given.gpus else {"JAX_PLATFORMS": "cpu"})}

@@ -1,6 +1,6 @@
 """Experiments by name, trained and rendered into the output folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +14,18 @@ from .caption import caption
 from .experiments import EXPERIMENTS, Check
 from .needs import Need
 from .page import write_page
+from .runs import Failure
 from .scale import Scale
 from .store import Store
 
+Trainer = Callable[[Sequence[Need], Path, str], tuple[int | None, list[Failure]]]
 
-def train_and_render(names: Sequence[str], scale: Scale, out: Path, command: str = PYTHON) -> int | None:
-    """Train what is missing, then render. Return the signal that ended training early, without rendering. An error of
-    a run is raised when all other work is done."""
+
+def train_and_render(
+    names: Sequence[str], scale: Scale, out: Path, command: str = PYTHON, train: Trainer = runs.train
+) -> int | None:
+    """Train what is missing, here or as `train` does, then render. Return the signal that ended training early, without
+    rendering. An error of a run is raised when all other work is done."""
     needs = {name: [entry.need for entry in EXPERIMENTS[name].entries(scale)] for name in names}
     checks: dict[str, list[Check]] = {
         name: [EXPERIMENTS[name].check, partial(_check_suite, needs[name], out)] for name in names
@@ -30,7 +35,7 @@ def train_and_render(names: Sequence[str], scale: Scale, out: Path, command: str
     for planned in runs.planned_runs(wanted, out):
         if planned.state != "done":
             planned.job().check_learns()
-    stopped_by, failures = runs.train(wanted, out, command)
+    stopped_by, failures = train(wanted, out, command)
     if stopped_by is not None:
         return stopped_by
     render(names, scale, out)
