@@ -57,6 +57,10 @@ ROWS = [
         2,
     ),
     Row("checkpoint.write", ANY, "the same until it is on disk; training goes on meanwhile", "%"),
+    Row(
+        "launcher", ANY, "a job of `teen sweep --on ray` that only writes its markers, beyond Ray's own time", "ms", 50
+    ),
+    Row("launcher.ray", ANY, "an empty task of Ray's in a process of its own", "ms"),
     Row("scaling", ANY, "TEEN update against members and lanes: 10 lanes of N=10 (all: in the file)", "µs"),
 ]
 

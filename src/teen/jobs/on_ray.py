@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..config.modules import VARIABLE
 from ..disk import lock
 from ..errors import notice
 from ..training.stopping import StopRequest, stop_requests
@@ -22,6 +21,7 @@ from .place import place as place_of
 from .planned import PlannedJob, Resources, Result
 
 Told = Callable[[Result], None]
+Order = dict[str, Any]  # plain values: what to do, and where
 
 MOST_SUBMITTED = 1000  # the rest waits here: every task that waits costs Ray memory and time
 POLL = 0.5  # seconds between two looks at whether somebody asks to stop
@@ -109,7 +109,7 @@ class Crew:
         return self._stopped[job.name] <= self.retries
 
 
-def attempt(order: dict[str, Any]) -> dict[str, Any]:
+def attempt(order: Order) -> dict[str, Any]:
     """Carry out a job in this process, which is a worker's: its first work and its last."""
     os.environ.update(order["environment"])  # JAX is not imported yet
     with suppress(OSError):  # another machine may not have it
@@ -135,6 +135,8 @@ def _absolute(place: Place) -> str:
 
 def _environment(given: Resources | None) -> dict[str, str]:
     """Return the variables that the process of a job needs beside those of its machine."""
+    from ..config.modules import VARIABLE  # brings JAX, which no worker may import before its variables are set
+
     trusted = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
     if given is None:
         return trusted
