@@ -137,7 +137,9 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, tmp_path):
     nodes.remove_one()
     code, out, err = finished(process, LONG)
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "12 jobs: 12 done"
+    first, *each, last = out.splitlines()
+    assert (first, last) == ("12 jobs", "12 jobs: 12 done")
+    assert all(line.endswith(": done after 2,000 steps") for line in each)  # and nothing of Ray's own
     starts = [(tmp_path / "s" / job.name / "machine.json").read_text().count('"started"') for job in jobs(12)]
     assert sum(starts) >= 14  # what was lost went on
     assert logs(tmp_path / "s") == undisturbed(tmp_path / "u", jobs(12))
@@ -164,7 +166,7 @@ def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
     finally:
         nodes.close()
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "4 jobs: 4 done"
+    assert (out.splitlines()[-1], len(out.splitlines())) == ("4 jobs: 4 done", 6)
     where = place(f"file://{folder}")
     for job in jobs(4):
         newest(where, job.name, tmp_path / "back" / job.name)
@@ -225,6 +227,11 @@ def test_a_job_that_can_never_fit_is_one_line():
     ]:
         with pytest.raises(UserError, match=words):
             clusters.check_fits(nodes, wanted)
+
+
+def test_a_worker_has_its_variables_before_jax_is_imported():
+    code = "import sys, teen.jobs.on_ray, teen.jobs.carry_out; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, check=True)
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch):

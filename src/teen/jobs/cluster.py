@@ -26,6 +26,8 @@ ASKS = f"it asks for a token: set {MODE}=token, and {TOKEN} or RAY_AUTH_TOKEN_PA
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # what it prints about workers that it has lost, and begins again
+    "RAY_SCHEDULER_EVENTS": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning about what it will be one day
 }
 ALONE = {
