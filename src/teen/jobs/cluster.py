@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
@@ -21,8 +22,8 @@ from ..errors import UserError, notice, one_line
 INSTALL = 'jobs on a cluster need a package: pip install "teen-rl[cluster]"'
 OBJECT_STORE = 100 * 2**20  # bytes: only settings and results pass through it
 PATIENCE = 10.0  # seconds for an address to answer
-MODE, TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
-ASKS = f"it asks for a token: set {MODE}=token, and {TOKEN} or RAY_AUTH_TOKEN_PATH as on its head node"
+MODE, TOKEN, OOM = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_task_oom_retries"
+ASKS = f"if it asks for a token, set {MODE}=token, and {TOKEN} or RAY_AUTH_TOKEN_PATH as on its head node"
 
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -45,10 +46,11 @@ def ray() -> Any:
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Any]:
+def connected(address: str | None, retries: int = 3) -> Iterator[Any]:
     """Give Ray, connected to the cluster at an address, or to one that is started here and ends with the block. A
-    program that has connected already stays so."""
-    for name, value in {**QUIET, **(ALONE if address is None else {})}.items():
+    program that has connected already stays so. `retries` is how often a task may lose its process to a full memory,
+    which Ray would allow without end."""
+    for name, value in {**QUIET, OOM: str(retries), **(ALONE if address is None else {})}.items():
         os.environ[name] = value  # before the import: Ray reads some of them there
     if address is None:
         os.environ.setdefault(TOKEN, secrets.token_hex(32))
@@ -88,15 +90,27 @@ def _join(package: Any, address: str) -> None:
         except (OSError, OverflowError) as error:
             raise UserError(f"no cluster answers at --address {address}: {one_line(error)}") from None
     try:
-        with _elsewhere():
+        with _elsewhere(), _silent():
             package.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
-    except package.exceptions.AuthenticationError:
-        raise UserError(f"--address {address}: {ASKS}") from None
-    except Exception as error:  # there is none, or it is of another version
+    except Exception as error:  # the token is another one, or the version, or it is no cluster
         first = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UserError(f"--address {address} cannot be joined: {first:.300}") from None
+        raise UserError(f"--address {address} cannot be joined: {first:.300}; {ASKS}") from None
     if os.environ.get(MODE, "").lower() != "token":
         notice(f"the cluster at {address} asks for no token: whoever reaches it can run code on it")
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep standard error from what is no Python: Ray writes a line a second there while it tries."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @contextmanager

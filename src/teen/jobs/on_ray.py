@@ -37,7 +37,7 @@ def run(
     address: str | None = None,
 ) -> int | None:
     """Carry out jobs, and tell the result of each. Return the signal that ended it early."""
-    with cluster.connected(address) as ray:
+    with cluster.connected(address, retries) as ray:
         crew = Crew(ray, place, resources, retries)
         cluster.check_fits(ray.nodes(), crew.amounts)
         if not crew.amounts["GPU"] and any(node["Resources"].get("GPU") for node in ray.nodes() if node["Alive"]):
