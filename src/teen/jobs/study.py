@@ -49,6 +49,13 @@ class Handle(NamedTuple):
     storage: "BaseStorage"
     number: int  # by which the storage knows it
 
+    def asking(self, sampler: "BaseSampler") -> "Study":
+        """Return the same study with a sampler."""
+        import optuna
+
+        name, pruner = self.study.study_name, self.study.pruner
+        return optuna.load_study(study_name=name, storage=self.storage, sampler=sampler, pruner=pruner)
+
     def trial_id(self, number: int) -> int:
         return self.storage.get_trial_id_from_study_id_trial_number(self.number, number)
 
@@ -136,8 +143,9 @@ def made(
         raise UserError(f"{what} {name}: {one_line(error)[:200]}") from None
 
 
-def opened(address: str, name: str, prunes: Mapping[str, Any], sampler: "BaseSampler | None" = None) -> Handle:
-    """Open a study that there is. Without a sampler it can be read and told, but not asked."""
+def opened(address: str, name: str, prunes: Mapping[str, Any]) -> Handle:
+    """Open a study that there is, to be read and told. The sampler is one that nobody asks: some would end the loop
+    that is not there when they are told of their last trial."""
     kept = storage(address)
     import optuna  # there, as the storage could be opened
 
@@ -146,7 +154,7 @@ def opened(address: str, name: str, prunes: Mapping[str, Any], sampler: "BaseSam
         study = optuna.load_study(
             study_name=name,
             storage=kept,
-            sampler=sampler or optuna.samplers.RandomSampler(),
+            sampler=optuna.samplers.RandomSampler(),
             pruner=pruner(prunes),
         )
     except KeyError:

@@ -45,6 +45,7 @@ class Reporter:
         self.seeds, self.steps = len(settings.seeds), settings.plan.steps
         self.trials = {str(variant): int(number) for variant, number in dict(facts["trials"]).items()}
         self.handle = study.opened(facts["storage"], facts["name"], facts["pruner"])
+        self.ids = {variant: self.handle.trial_id(number) for variant, number in self.trials.items()}
         self.shown = f"study {facts['name']!r} in {study.hidden(facts['storage'])}"
 
     def __call__(self, event: Event) -> Silence | None:
@@ -58,17 +59,17 @@ class Reporter:
     def _answer(self, step: int, scores: dict[str, list[float]]) -> frozenset[str]:
         """Report an evaluation of all variants, and return those that are pruned. All are reported before the first is
         judged: they are compared with each other."""
-        for variant, number in self.trials.items():
-            trial, value = self.handle.trial(number), self._value(scores[variant])
+        for variant in self.trials:
+            trial, value = self.handle.storage.get_trial(self.ids[variant]), self._value(scores[variant])
             if value is not None and not trial.state.is_finished() and step not in trial.intermediate_values:
-                self.handle.storage.set_trial_intermediate_value(self.handle.trial_id(number), step, value)
-        return frozenset(v for v, number in self.trials.items() if self._pruned(number, step, scores[v]))
+                self.handle.storage.set_trial_intermediate_value(self.ids[variant], step, value)
+        return frozenset(variant for variant in self.trials if self._pruned(variant, step, scores[variant]))
 
-    def _pruned(self, number: int, step: int, scores: list[float]) -> bool:
+    def _pruned(self, variant: str, step: int, scores: list[float]) -> bool:
         """Return whether a trial is pruned by what this evaluation showed, or was before."""
         from optuna.trial import TrialState
 
-        trial = self.handle.trial(number)
+        number, trial = self.trials[variant], self.handle.storage.get_trial(self.ids[variant])
         if trial.state.is_finished():
             return trial.state == TrialState.PRUNED and step >= trial.user_attrs.get(PRUNED_AT, 0)
         why = ""

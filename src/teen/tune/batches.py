@@ -12,6 +12,7 @@ from ..jobs.study import Handle
 from .space import Space
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.trial import FrozenTrial, Trial
 
 SAME_AS = "same_as"  # an attribute of a trial: the number of an earlier one with the same settings
@@ -23,13 +24,14 @@ def owner(jobs: Iterable[PlannedJob], name: str) -> dict[int, PlannedJob]:
     return {int(number): job for job in ours for number in dict(job.study or {})["trials"].values()}
 
 
-def completed(handle: Handle, space: Space) -> None:
-    """Give the trials that somebody was killed in the middle of asking for what they lack."""
+def completed(handle: Handle, asking: "Study", space: Space) -> None:
+    """Give the trials that somebody was killed in the middle of asking for what they lack. `asking` is the study with a
+    sampler."""
     from optuna.trial import Trial, TrialState
 
-    for trial in handle.study.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
+    for trial in asking.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
         if not space.distributions.keys() <= trial.params.keys():
-            asked = Trial(handle.study, handle.trial_id(trial.number))
+            asked = Trial(asking, handle.trial_id(trial.number))
             for name, distribution in space.distributions.items():
                 _suggest(asked, name, distribution)
 

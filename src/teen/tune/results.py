@@ -25,16 +25,13 @@ def value_of(trial: "FrozenTrial", last: int) -> float | None:
     return float(np.mean([trial.intermediate_values[step] for step in steps])) if steps else None
 
 
-def settle(
-    handle: Handle, place: Place, owned: Mapping[int, PlannedJob], last: int, failures: bool = True
-) -> list[int]:
-    """Tell the study of trials whose jobs are over, and return their numbers. Without `failures`, jobs that failed are
-    left: they will be tried again."""
+def settle(handle: Handle, place: Place, owned: Mapping[int, PlannedJob], last: int, failures: bool = True) -> None:
+    """Tell the study of trials whose jobs are over. Without `failures`, jobs that failed are left: they will be tried
+    again."""
     from optuna.trial import TrialState
 
     running = handle.study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
     states: dict[str, JobState] = {}
-    told = []
     for trial in running:
         if (job := owned.get(trial.number)) is None:
             continue
@@ -45,10 +42,7 @@ def settle(
             _complete(handle, trial, last)
         elif state.state == "failed" and failures:
             _fail(handle, trial, state.error)
-        else:
-            continue
-        told.append(trial.number)
-    return told + _settle_twins(handle, last)
+    _settle_twins(handle)
 
 
 def _complete(handle: Handle, trial: "FrozenTrial", last: int) -> None:
@@ -72,11 +66,10 @@ def _fail(handle: Handle, trial: "FrozenTrial", error: str) -> None:
     handle.study.tell(trial.number, state=TrialState.PRUNED if diverged else TrialState.FAIL, skip_if_finished=True)
 
 
-def _settle_twins(handle: Handle, last: int) -> list[int]:
+def _settle_twins(handle: Handle) -> None:
     """Tell of trials that have the settings of another one what that one has shown."""
     from optuna.trial import TrialState
 
-    told = []
     for trial in handle.study.get_trials(deepcopy=False, states=[TrialState.RUNNING]):
         if (number := trial.user_attrs.get(SAME_AS)) is None or not (
             original := handle.trial(number)
@@ -91,5 +84,3 @@ def _settle_twins(handle: Handle, last: int) -> list[int]:
             handle.study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         else:
             handle.study.tell(trial.number, original.value, TrialState.COMPLETE, skip_if_finished=True)
-        told.append(trial.number)
-    return told

@@ -1,6 +1,7 @@
 """Carry a study out: ask for trials, train them as lanes of programs, tell what they show; from wherever it stands."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -16,10 +17,13 @@ from . import batches, kinds, results, summary
 from .batches import SAME_AS
 from .file import StudyFile
 from .space import Space, space_of
-from .study import Kept, begun
+from .study import Kept, begun_study
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.trial import FrozenTrial
+
+AGAIN = 60.0  # seconds after which the picture is drawn again
 
 Launch = Callable[[Sequence[PlannedJob]], int]  # jobs → exit code, as `jobs.launch.launch` gives it
 
@@ -29,7 +33,7 @@ def tune(file: StudyFile, place: Place, launch: Launch) -> int:
     needed()
     space = space_of(file)
     with _alone(place):
-        kept = begun(file, space, place)
+        kept = begun_study(file, space, place)
         code = _carry_out(file, space, kept, place, launch)
         handle = kept.opened()
         summary.write(handle, file, space, place)
@@ -51,6 +55,7 @@ def _carry_out(file: StudyFile, space: Space, kept: Kept, place: Place, launch: 
     """Ask, launch and tell until there are enough trials. Trials that were under way come first."""
     handle = kept.opened()
     results.settle(handle, place, batches.owner(markers.planned(place), file.name), file.last, failures=False)
+    written = time.monotonic()
     while True:
         jobs = list(_due(handle, file, space, kept, place))
         if not jobs:
@@ -58,17 +63,20 @@ def _carry_out(file: StudyFile, space: Space, kept: Kept, place: Place, launch: 
             left = _left(handle, file, space)
             if left <= 0 and not _running(handle):
                 return 0
-            asking = kept.asking(file, space).study
+            asking = _asking(handle, file, space)
             for _ in range(min(left, file.asked)):
                 asking.ask(space.distributions)
             continue
         say(_begin_line(jobs, handle, file))
+        begun = [trial.number for trial in _running(handle)]
         code = launch(jobs)
-        told = results.settle(handle, place, batches.owner(jobs, file.name), file.last)
-        summary.write(handle, file, space, place)
+        results.settle(handle, place, batches.owner(jobs, file.name), file.last)
+        if time.monotonic() - written > AGAIN:
+            summary.write(handle, file, space, place)
+            written = time.monotonic()
         if code > SIGNALLED:
             return code
-        if not any(handle.trial(number).state.name != "FAIL" for number in told):
+        if not any(handle.trial(number).state.name in ("COMPLETE", "PRUNED") for number in begun):
             say(
                 "no program of this batch has come to an end: the study stops here; the same command goes on",
                 sys.stderr,
@@ -80,7 +88,7 @@ def _due(handle: Handle, file: StudyFile, space: Space, kept: Kept, place: Place
     """Yield the jobs of all trials under way: those that are listed, and new ones for trials that nobody has."""
     listed = batches.owner(markers.planned(place), file.name)
     if any(not space.distributions.keys() <= trial.params.keys() for trial in _running(handle)):
-        batches.completed(kept.asking(file, space), space)
+        batches.completed(handle, _asking(handle, file, space), space)
     batches.mark_twins(handle, space, listed)
     loose, seen = [], set()
     for trial in _running(handle):
@@ -92,6 +100,11 @@ def _due(handle: Handle, file: StudyFile, space: Space, kept: Kept, place: Place
             seen.add(job.name)
             yield job._replace(study={**dict(job.study or {}), **kept._asdict()})  # its folder may have been moved
     yield from batches.planned(loose, space, file.lanes, kept._asdict())
+
+
+def _asking(handle: Handle, file: StudyFile, space: Space) -> "Study":
+    """Return the study with the file's sampler, made for what the study holds by now."""
+    return handle.asking(kinds.sampler(file, space, len(handle.study.get_trials(deepcopy=False))))
 
 
 def _running(handle: Handle) -> "list[FrozenTrial]":

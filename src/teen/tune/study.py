@@ -28,13 +28,8 @@ class Kept(NamedTuple):
         """Open the study, to read and to tell."""
         return study.opened(self.storage, self.name, self.pruner)
 
-    def asking(self, file: StudyFile, space: Space) -> Handle:
-        """Open the study with the file's sampler."""
-        begun = len(self.opened().study.get_trials(deepcopy=False))
-        return study.opened(self.storage, self.name, self.pruner, kinds.sampler(file, space, begun))
 
-
-def begun(file: StudyFile, space: Space, place: Place) -> Kept:
+def begun_study(file: StudyFile, space: Space, place: Place) -> Kept:
     """Find the study of a file, or make it. All else that can be wrong with the file is found before."""
     prunes = dict(kinds.pruning(file, space))
     kinds.sampler(file, space, 0)
