@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..config.job import resolve
+from ..errors import UserError
 from ..jobs import study
 from ..jobs.study import COUNT, WHOLE
 from .file import StudyFile
@@ -48,6 +50,8 @@ def sampler(file: StudyFile, space: Space, begun: int) -> "BaseSampler":
         case "random":
             own = {"seed": _mixed(seed, begun)}
         case "cmaes":
+            if find_spec("cmaes") is None:
+                raise UserError("sampler cmaes needs a further package: pip install cmaes")
             own = {"seed": _mixed(seed, begun), "warn_independent_sampling": False}
         case "qmc":  # its place in the sequence is in the study
             own = {"seed": seed, "warn_independent_sampling": False}

@@ -1,6 +1,7 @@
 """What is searched: each setting's range or choices, as Optuna's distributions; and a trial's numbers as settings."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,9 +98,11 @@ def _distribution(name: str, asked: Any, known: dict[str, Leaf], settings: dict[
             f"step of {name} must be a {'whole ' if leaf.type is int else ''}number above 0, not {shown(step)}"
         )
     try:
-        if leaf.type is int:
-            return distributions.IntDistribution(low, high, log=log, step=int(step or 1))
-        return distributions.FloatDistribution(low, high, log=log, step=step)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a high end that no step reaches: it is taken down to the last one
+            if leaf.type is int:
+                return distributions.IntDistribution(low, high, log=log, step=int(step or 1))
+            return distributions.FloatDistribution(low, high, log=log, step=step)
     except ValueError as error:
         raise UserError(f"{name}: {one_line(error)[:200]}") from None
 
