@@ -41,8 +41,8 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # Each is a module of this package with `command(arguments) -> exit code` and the `parser()` that it uses, imported when
 # it is used: JAX, simulators and matplotlib take seconds to import.
 COMMANDS = (
-    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "paper", "status",
-    "tune", "doctor", "completion",
+    "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "sweep", "tune",
+    "status", "paper", "doctor", "completion",
 )  # fmt: skip
 WORKERS = (["train"], ["paper"], ["tune"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
