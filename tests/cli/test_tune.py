@@ -111,18 +111,30 @@ def test_trials_are_lanes_and_pruned_ones_fall_silent(path, tmp_path):
             assert value == pytest.approx(sum(means[-2:]) / 2 if state == "COMPLETE" else means[-1], rel=1e-6)
 
 
+def command(path, out, *more):
+    environment = {**os.environ, "PYTHONPATH": "src:.", "TEEN_TRUST": "tests.toys"}
+    line = [sys.executable, "-m", "teen", "tune", str(path), "--out", str(out), *more]
+    return subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.full
+def test_on_ray_a_study_is_the_same(path, tmp_path):
+    """Two programs side by side. Without a pruner it does not matter which of them is ahead."""
+    pruner = 'pruner = {name = "median", n_startup_trials = 2, n_warmup_steps = 90}'
+    path.write_text(STUDY.replace(pruner, 'pruner = "none"').replace("lanes = 3", "lanes = 2\nbatch = 4"))
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert command(path, there, "--on", "ray", "--cores", "1").wait(400) == 0
+    assert command(path, here).wait(400) == 0
+    assert trials(here) == trials(there)
+    assert (here / "best.toml").read_bytes() == (there / "best.toml").read_bytes()
+
+
 @pytest.mark.full
 def test_a_study_that_is_killed_goes_on(path, tmp_path):
     """The command and its program die of kill -9 in the middle of the second batch; the study ends as undisturbed."""
-    environment = {**os.environ, "PYTHONPATH": "src:.", "TEEN_TRUST": "tests.toys"}
-
-    def command(out):
-        line = [sys.executable, "-m", "teen", "tune", str(path), "--out", str(out)]
-        return subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    assert command(whole).wait(400) == 0
-    process, second = command(cut), cut / "trials-00003-00005"
+    assert command(path, whole).wait(400) == 0
+    process, second = command(path, cut), cut / "trials-00003-00005"
     while not any(second.glob("checkpoint/step-*")):
         assert process.poll() is None
         time.sleep(0.02)
@@ -131,7 +143,7 @@ def test_a_study_that_is_killed_goes_on(path, tmp_path):
     os.kill(child, signal.SIGKILL)
     process.wait(60)
     assert "RUNNING" in [state for state, *_ in trials(cut)]
-    assert command(cut).wait(400) == 0
+    assert command(path, cut).wait(400) == 0
     assert trials(cut) == trials(whole)
     for log in whole.rglob("*.csv"):
         if log.name in ("eval.csv", "train.csv"):

@@ -46,7 +46,7 @@ def test_what_a_file_leaves_out(tmp_path):
     path = tmp_path / "walker.toml"
     path.write_text(f"[settings]\n{SETTINGS}\n[search]\nlr = {{low = 1e-5, high = 1e-2, log = true}}\n")
     read = study_file.read(path)
-    assert (read.name, read.trials, read.lanes, read.asked, read.last) == ("walker", 64, 8, 8, 5)
+    assert (read.name, read.trials, read.lanes, read.asked, read.last) == ("walker", 64, 0, 0, 5)
     assert (read.sampler, read.pruner, read.storage) == ({"name": "tpe"}, {"name": "median"}, "")
     hyperband = kinds.pruning(read._replace(pruner={"name": "hyperband"}), space_of(read))
     assert hyperband == {"name": "hyperband", "min_resource": 100, "max_resource": 300}  # from after the warm-up on

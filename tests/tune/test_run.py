@@ -294,6 +294,36 @@ def test_numbers_have_six_digits_within_their_range(tmp_path, place):
         assert table == {name: float(f"{trial.params[name]:.6g}") for name in ("lr", "gamma")}
 
 
+def test_settings_that_do_not_go_together_are_pruned(tmp_path, place):
+    """Each is allowed by itself: n_step is 1 by default, and the buffer large."""
+    search = "n_step = {choices = [1, 5]}\nbuffer = {choices = [3, 1000]}"
+    code, launch = carried_out(tmp_path, place, search=search, tune="sampler = 'grid'\npruner = 'none'")
+    refused = [trial for trial in study(place).trials if trial.state == TrialState.PRUNED]
+    assert code == 0
+    assert [trial.params for trial in refused] == [{"n_step": 5, "buffer": 3}]
+    assert "--n-step 5 is more than --buffer 3" in refused[0].user_attrs[WHY]
+    assert len({number for number, _ in launch.evaluated}) == 3
+
+
+def test_a_program_has_as_many_trials_as_suits_it(tmp_path, place):
+    """Ten lanes are good on any machine: five trials of two seeds."""
+    _, launch = carried_out(tmp_path, place, tune="trials = 7\npruner = 'none'")
+    assert launch.jobs == [["trials-00000-00004"], ["trials-00005-00006"]]
+    with pytest.raises(UserError, match="lanes = 1000 trials of 11 seeds are more than the 10,000 lanes of a program"):
+        carried_out(tmp_path, place, tune="lanes = 1000", settings=SETTINGS.replace("seeds = 2", "seeds = 11"))
+
+
+def test_jobs_at_a_url(tmp_path):
+    from teen.jobs.place import place
+
+    where = place(f"file://{tmp_path / 'shared'}")
+    code, _ = carried_out(tmp_path, where, tune=f"trials = 3\nlanes = 2\nstorage = '{tmp_path / 'journal.log'}'")
+    assert code == 0
+    assert (where.read("best.toml") or b"").startswith(b"# Trial")
+    again, launch = carried_out(tmp_path, where, tune=f"trials = 3\nlanes = 2\nstorage = '{tmp_path / 'journal.log'}'")
+    assert (again, launch.jobs) == (0, [])
+
+
 def test_a_url_needs_a_storage(tmp_path):
     class Remote:
         read = names = write = remove = None

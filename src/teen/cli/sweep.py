@@ -36,7 +36,7 @@ def command(arguments: list[str]) -> int:
     check_where(flags.on, flags.address)
     sweep = sweep_file.read(flags.file)
     try:
-        jobs = planned(sweep, flags.file, flags.trust, _most(flags.gpus))
+        jobs = planned(sweep, flags.file, flags.trust, most_of(flags.gpus))
     except UserError as error:
         raise UserError(f"sweep file {flags.file}: {error}") from None
     out = flags.out or sweep.out or f"runs/{flags.file.stem}"
@@ -73,7 +73,7 @@ def planned(sweep: Sweep, file: Path, trust: Trust, most: Most = ANYWHERE) -> li
     return plan(combinations, most_lanes, sweep.varied, sweep.seeds_per_job)
 
 
-def _most(gpus: Gpus) -> Most:
+def most_of(gpus: Gpus) -> Most:
     return ANYWHERE if gpus is None else ON_GPU if gpus else ON_CPU
 
 

@@ -10,6 +10,8 @@ from ..jobs.launch import launch
 from ..jobs.place import place
 from ..jobs.planned import Resources
 from .parser import Parser, add_trust
+from .sweep import admit, for_all, most_of
+from .where import add_where, check_where
 
 
 def parser() -> Parser:
@@ -50,13 +52,4 @@ def command(arguments: list[str]) -> int:
     return tune(asked, where, carried_out)
 
 
-def _resources(flags: Any) -> Resources | None:
-    if flags.retries < 0:
-        raise UserError(f"--retries must be at least 0, not {flags.retries}")
-    for name in ("cores", "gpus"):
-        value = getattr(flags, name)
-        if value is not None and not 0 <= value < 1e6:
-            raise UserError(f"--{name} must be a number of at least 0, not {value}")
-    if flags.cores is None and flags.gpus is None:
-        return None
-    return Resources(1.0 if flags.cores is None else flags.cores, flags.gpus or 0.0)
+    return tune(asked, where, launched, most_of(flags.gpus))

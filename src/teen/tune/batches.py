@@ -9,7 +9,8 @@ from ..config.variants import KEY
 from ..errors import UserError
 from ..jobs.planned import PlannedJob
 from ..jobs.study import Handle
-from .space import Space
+from ..jobs.trials import WHY
+from .space import Space, job_of
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -64,6 +65,20 @@ def mark_twins(handle: Handle, space: Space, owned: Mapping[int, PlannedJob]) ->
             handle.note(trial.number, SAME_AS, original)
 
 
+def can_be_trained(handle: Handle, trial: "FrozenTrial", space: Space) -> bool:
+    """Return whether the settings of a trial go together, each of which is allowed by itself. If not it is pruned: so
+    the sampler learns to leave them."""
+    from optuna.trial import TrialState
+
+    try:
+        job_of(space, space.of(trial.params)).check_learns()
+    except UserError as error:
+        handle.note(trial.number, WHY, str(error))
+        handle.study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
+        return False
+    return True
+
+
 def planned(
     trials: Sequence["FrozenTrial"], space: Space, lanes: int, study: Mapping[str, Any]
 ) -> Iterator[PlannedJob]:
@@ -81,11 +96,7 @@ def _job(trials: Sequence["FrozenTrial"], space: Space, static: dict[str, Any], 
     own = [{k: v for k, v in space.of(trial.params).items() if k in space.per_lane} for trial in trials]
     settings = {**space.settings, **static, **(own[0] if len(own) == 1 else {KEY: own})}
     numbers = [trial.number for trial in trials]
-    try:
-        job = resolve(settings)
-        job.check_learns()
-    except UserError as error:
-        raise UserError(f"trials {', '.join(map(str, numbers))} cannot be trained: {error}") from None
+    job = resolve(settings)
     of_variant = dict(zip([variant.name for variant in job.variants], numbers, strict=True))
     # The first trial is in no other job: the name is this job's alone.
     name = f"trial-{numbers[0]:05}" if len(numbers) == 1 else f"trials-{numbers[0]:05}-{numbers[-1]:05}"

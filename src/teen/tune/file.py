@@ -27,7 +27,7 @@ class StudyFile(NamedTuple):
     out: str = ""
     storage: str = ""  # empty: SQLite in the folder of the jobs
     trials: int = 64  # that count: complete or pruned
-    lanes: int = 8  # most trials of one program
+    lanes: int = 0  # most trials of one program; 0: as many as its memory and speed suggest
     batch: int = 0  # trials that are asked for at a time; 0: as many as `lanes`
     last: int = 5  # evaluations whose mean is a trial's value
     seed: int = 0  # of what the sampler draws

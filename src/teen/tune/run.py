@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..config.job import MOST_LANES, resolve
 from ..disk import lock
-from ..jobs import markers
+from ..errors import UserError
+from ..jobs import markers, packing, tasks
 from ..jobs.launch import SIGNALLED
+from ..jobs.packing import ANYWHERE, Most
 from ..jobs.place import Folder, Place
 from ..jobs.planned import PlannedJob
 from ..jobs.study import Handle, needed
@@ -28,10 +31,12 @@ AGAIN = 60.0  # seconds after which the picture is drawn again
 Launch = Callable[[Sequence[PlannedJob]], int]  # jobs → exit code, as `jobs.launch.launch` gives it
 
 
-def tune(file: StudyFile, place: Place, launch: Launch) -> int:
-    """Carry out the study of a file, and return an exit code. Whoever was stopped goes on by the same call."""
+def tune(file: StudyFile, place: Place, launch: Launch, most: Most = ANYWHERE) -> int:
+    """Carry out the study of a file, and return an exit code. Whoever was stopped goes on by the same call. `most` is
+    what a program comes to where the file does not say how many trials it has."""
     needed()
     space = space_of(file)
+    file = file._replace(lanes=_lanes(file, space, most))
     with _alone(place):
         kept = begun_study(file, space, place)
         code = _carry_out(file, space, kept, place, launch)
@@ -39,6 +44,18 @@ def tune(file: StudyFile, place: Place, launch: Launch) -> int:
         summary.write(handle, file, space, place)
         summary.show(handle, file, space, place)
     return code
+
+
+def _lanes(file: StudyFile, space: Space, most: Most) -> int:
+    """Return the trials of one program. A task that cannot be made is found here, before a study begins."""
+    job = resolve(space.settings)
+    spec, seeds = tasks.spec(job), len(job.settings.seeds)
+    if file.lanes * seeds > MOST_LANES:
+        raise UserError(
+            f"study file {file.path}: lanes = {file.lanes} trials of {seeds} seeds are more than the {MOST_LANES:,} "
+            "lanes of a program"
+        )
+    return file.lanes or max(1, packing.lanes_per_job(job, spec, most) // seeds)
 
 
 @contextmanager
@@ -95,7 +112,7 @@ def _due(handle: Handle, file: StudyFile, space: Space, kept: Kept, place: Place
         if trial.user_attrs.get(SAME_AS) is not None:
             continue
         if (job := listed.get(trial.number)) is None:
-            loose.append(trial)
+            loose += [trial] if batches.can_be_trained(handle, trial, space) else []
         elif job.name not in seen:
             seen.add(job.name)
             yield job._replace(study={**dict(job.study or {}), **kept._asdict()})  # its folder may have been moved
