@@ -30,6 +30,9 @@ usage: teen COMMAND [options]
   teen report runs/a runs/b --out report           one page to look at, with figures and data
   teen serve runs                                  the same page live, on this machine only
   teen sweep grid.toml --on ray                    many jobs: a grid over any settings, here or on a cluster
+  teen tune study.toml                             search for settings with Optuna, trials as lanes of one program
+  teen status runs/sweep                           every job: waiting, running, done or failed, and why
+  teen fetch s3://lab/sweep --out runs/sweep       the runs of jobs at a URL, to compare and report them
   teen paper                                       every table and figure of the paper
   teen status runs/sweep                           every job: waiting, running, done or failed, and why
   teen tune study.toml                             a search for good settings, with Optuna
@@ -42,7 +45,7 @@ teen COMMAND --help lists a command's options; teen train --algo NAME --help tho
 # it is used: JAX, simulators and matplotlib take seconds to import.
 COMMANDS = (
     "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "sweep", "tune",
-    "status", "paper", "doctor", "completion",
+    "status", "fetch", "paper", "doctor", "completion",
 )  # fmt: skip
 WORKERS = (["train"], ["paper"], ["tune"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}

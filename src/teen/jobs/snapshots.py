@@ -53,6 +53,17 @@ def attempt(nanoseconds: int) -> str:
     return f"{nanoseconds:020}-{secrets.token_hex(4)}"
 
 
+def latest_name(place: Remote, job: str) -> str | None:
+    """Return the name of a job's newest snapshot, whole or not."""
+    return max((name for name in place.names(job) if NAME.fullmatch(name)), key=_age, default=None)
+
+
+def step_of(name: str) -> int:
+    """Return the step in the name of a snapshot."""
+    match = NAME.fullmatch(name)
+    return int(match[1]) if match else 0
+
+
 def newest(
     place: Remote, name: str, folder: Path, wanted: Callable[[str], bool] = lambda path: True
 ) -> Snapshot | None:
