@@ -36,6 +36,15 @@ cluster.shutdown()
 """
 
 
+@pytest.fixture(autouse=True)
+def same_variables():
+    """Forget the variables that are set for Ray in this process."""
+    before = set(os.environ)
+    yield
+    for name in set(os.environ) - before:
+        del os.environ[name]
+
+
 class Nodes:
     """Two nodes, in a process of their own, that ask for a token."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from ..disk import lock
+from ..disk import files, lock
 from ..errors import notice
 from .remote import Remote
 
@@ -71,18 +71,20 @@ def newest(
     among its files. Damaged ones are passed over, each with a notice."""
     passed: set[str] = set()
     while names := sorted((n for n in place.names(name) if NAME.fullmatch(n) and n not in passed), key=_age):
+        brought: list[Path] = []
         latest = names[-1]  # listed again each time: an attempt that is still alive may remove one and add another
         try:
             snapshot = _parse(latest, place.read(f"{name}/{latest}"))
             for path, content in snapshot.files.items():
                 if wanted(path):
+                    brought.append(folder / path)
                     _download(place, at(name, snapshot.attempt, content.sha256), content, folder / path)
             return snapshot
         except Damaged as error:
             passed.add(latest)
             notice(f"{place}/{name}/{latest} is not whole, the one before is taken: {error}")
-            for path in paths_in(folder):
-                (folder / path).unlink()
+            for file in brought:
+                file.unlink(missing_ok=True)
     return None
 
 
@@ -91,16 +93,22 @@ def paths_in(folder: Path) -> Iterator[str]:
     for parent, _, names in os.walk(folder):  # which follows no links
         for name in names:
             path = Path(parent, name)
-            if name == lock.NAME or name.endswith(".part") or not stat.S_ISREG(path.lstat().st_mode):
-                continue
-            yield path.relative_to(folder).as_posix()
+            if name != lock.NAME and not name.endswith(".part") and _is_regular(path):
+                yield path.relative_to(folder).as_posix()
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:  # it has just been removed
+        return False
 
 
 def _download(place: Remote, source: str, content: Content, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
     checksum, size = hashlib.sha256(), 0
     try:
-        with to.open("wb") as file:
+        with open(to, "wb", opener=files.regular) as file:
             for piece in place.download(source, content.bytes + 1):
                 file.write(piece)
                 checksum.update(piece)
