@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks import row
@@ -15,7 +16,7 @@ from teen.jobs import cluster, launch, on_ray
 from teen.jobs.place import place
 from teen.jobs.planned import PlannedJob
 
-JOBS, TURNS = 500, 5  # the machine may have other work: in turns, both meet the same
+JOBS, TURNS = 500, 10  # the machine may have other work: in turns, both meet the same
 
 
 def measure() -> dict[str, Any]:
@@ -28,10 +29,11 @@ def measure() -> dict[str, Any]:
             jobs = [PlannedJob(f"{turn}/{i}", {"steps": 1, "seeds": [i]}) for i in range(JOBS // TURNS)]
             theirs.append(_seconds(partial(_empty, ray, len(jobs))))
             ours.append(_seconds(partial(_launched, jobs, Path(folder))))
-            each = [1000 * seconds / len(jobs) for seconds in (theirs[-1], ours[-1])]
-            print(f"  {len(jobs)} tasks: Ray alone {each[0]:.0f} ms each, with teen {each[1]:.0f} ms", flush=True)
-    extra = 1000 * (sum(ours) - sum(theirs)) / JOBS
-    values = {"launcher": extra, "launcher.ray": 1000 * sum(theirs) / JOBS}
+            alone, launched = (1000 * seconds / len(jobs) for seconds in (theirs[-1], ours[-1]))
+            print(f"  {len(jobs)} tasks: Ray alone {alone:.0f} ms each, with teen {launched:.0f} ms", flush=True)
+    each = JOBS / TURNS / 1000  # from seconds of a turn to milliseconds of a job
+    extra = median((our - their) / each for our, their in zip(ours, theirs, strict=True))
+    values = {"launcher": extra, "launcher.ray": median(theirs) / each}
     return {"values": values, "jobs": JOBS, "seconds": {"ray": theirs, "teen": ours}}
 
 
