@@ -32,6 +32,7 @@ PROGRAMS = {
     "scp",
     "git",
     "docker",
+    "ray",
     "source",
 }
 MARK = re.compile(r"<!-- long: ([^|]+?)( \| tested(?: with (.+ → .+))?)? -->")
