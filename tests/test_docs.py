@@ -1,11 +1,14 @@
 """The pages of docs/ say what the code says: fragments, settings, defaults, metrics; the example works."""
 
 import ast
+import json
 import re
+import statistics
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import random
 
@@ -108,3 +111,16 @@ def test_the_example_of_extending_works(tmp_path, monkeypatch):
     algo = algos.find("my_package.my_algo")
     assert metrics(algo) == metrics(algos.find("td3")) | {"critic_gap"}
     assert "caution" in {leaf.name for leaf in leaves(algo.Config()) if leaf.per_lane}
+
+
+def test_what_a_launch_costs_is_what_was_measured():
+    kept = json.loads((ROOT / "benchmarks/results/2-core-epyc/launcher.json").read_text())
+    each, seconds = kept["jobs"] / len(kept["seconds"]["ray"]), kept["seconds"]
+    ray = 1000 * statistics.median(seconds["ray"]) / each
+    more = 1000 * statistics.median(np.subtract(seconds["teen"], seconds["ray"])) / each
+    page = (ROOT / "docs/scale.md").read_text()
+    assert (
+        f"Ray takes {ray:.0f} ms for a\ntask, which is the start of a process, and a job takes {more:.0f} ms more"
+        in page
+    )
+    assert f"| launching, beyond Ray's own | {more:.0f} ms |" in page
