@@ -38,6 +38,10 @@ class StorageFault(RuntimeError):
     """What a run should leave could not be written. Exit code 5."""
 
 
+class TakenOver(StorageFault):
+    """Another attempt at the same job began later, and goes on with it."""
+
+
 def printable(text: str) -> str:
     """Return text on one line and without control codes, whatever file it came from."""
     return "".join(c if c.isprintable() else " " for c in text)

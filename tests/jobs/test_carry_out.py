@@ -93,6 +93,14 @@ def test_a_job_of_more_steps_goes_on_and_none_is_made_shorter(folder, tmp_path, 
     assert asked == [STEPS + 100, STEPS]
 
 
+def test_what_only_watches_a_run_stays_as_it_began_and_a_notice_says_so(folder, tmp_path, stopped, monkeypatch, capsys):
+    monkeypatch.setattr(training, "resume", lambda path, **options: 1 / 0)
+    shutil.copytree(stopped, tmp_path / JOB.name)
+    carry_out(JOB._replace(settings={**SETTINGS, "log_every": SETTINGS["log_every"] + 1}), folder)
+    said = [line for line in capsys.readouterr().err.splitlines() if "stays" in line]
+    assert said == [f"notice: log_every stays {SETTINGS['log_every']}: the run in {tmp_path / JOB.name} began with it"]
+
+
 @pytest.mark.parametrize("changes", [{"lr": 0.01}, {"seeds": [0, 2]}, {"width": 16}, {"lr": [0.01, 0.02]}])
 def test_the_run_of_another_job_is_set_aside(folder, tmp_path, stopped, untrained, changes, capsys):
     shutil.copytree(stopped, tmp_path / JOB.name)
@@ -167,7 +175,7 @@ def test_the_work_of_another_process_is_left_alone(folder, tmp_path):
     with locked(tmp_path / JOB.name):
         markers.write(folder, f"{JOB.name}/running.json", {"host": "there", "pid": 1})
         result = carry_out(JOB, folder)
-        assert result.state == "failed"
+        assert result.state == "taken"
         assert result.error.endswith(f"is in use by process {os.getpid()}: it trains there")
         assert folder.names(JOB.name) == ["lock", "running.json"]
         assert marker(folder, f"{JOB.name}/running.json") == {"host": "there", "pid": 1}

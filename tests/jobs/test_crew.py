@@ -80,7 +80,8 @@ def test_a_job_that_its_machine_stopped_is_submitted_again(tmp_path, told):
     ray, some = crew(ends, tmp_path, retries=2)
     some.carry_out(planned(2), told.append, StopRequest())
     assert ray.begun == ["job0", "job1", "job0", "job1", "job0"]
-    assert [(result.name, result.state) for result in told] == [("job1", "done"), ("job0", "stopped")]
+    assert [(result.name, result.state) for result in told] == [("job1", "done"), ("job0", "failed")]
+    assert told[1].error == "it was stopped from outside 3 times, after 5 steps the last time"
 
 
 def test_a_process_that_is_lost_too_often_is_a_failure_of_its_job_alone(tmp_path, told):

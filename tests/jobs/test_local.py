@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -105,14 +106,29 @@ def test_a_signal_reaches_the_process_once_and_the_rest_is_left(folder, pretendi
     assert signal.getsignal(number) is before
 
 
-def test_a_job_that_another_process_trains_is_left_to_it(folder, pretending, capfd):
+def test_a_job_that_another_process_trains_is_left_to_it(folder, pretending, capfd, monkeypatch):
+    monkeypatch.setattr(local, "LINGER", 0.0)
     with locked(folder.root / "0-done"):
         ended, results = run(folder, "done", "done")
-        assert (ended, [r.name for r in results]) == (None, ["1-done"])
+        assert (ended, [(r.name, r.state) for r in results]) == (None, [("1-done", "done"), ("0-done", "taken")])
         assert launch(jobs("done", "done"), folder) == 0
     said = capfd.readouterr()
     assert f"is in use by process {os.getpid()}: it trains there; this process goes on with the next job" in said.err
     assert said.out.splitlines()[-1] == "2 jobs: 1 done, 1 left to other processes"
+
+
+def test_a_job_that_another_process_leaves_meanwhile_is_carried_out_at_the_end(folder, pretending):
+    """As after kill -9 of a launcher, whose job stops a moment later."""
+    with ExitStack() as stack:
+        stack.enter_context(locked(folder.root / "0-done"))
+        results = []
+
+        def told(result):
+            results.append((result.name, result.state))
+            stack.close()
+
+        assert local.run(jobs("done", "done"), folder, told) is None
+    assert results == [("1-done", "done"), ("0-done", "done")]
 
 
 LAUNCHER = f"""

@@ -84,7 +84,7 @@ def test_a_job_with_a_gpu_needs_less_of_the_host():
 @pytest.mark.parametrize(
     ("gpus", "variables"),
     [
-        (0, {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}),
+        (0, {"JAX_PLATFORMS": "cpu"}),
         (0.25, {"XLA_CLIENT_MEM_FRACTION": "0.225"}),
         (1, {}),
         (2, {}),

@@ -71,6 +71,11 @@ def test_blocks_of_seeds_are_jobs():
     assert [job.settings["seeds"] for job in jobs] == [[0, 1], [2, 3], [7]]
 
 
+def test_the_order_of_seeds_means_nothing():
+    one, other = (planned([{**TASK, "seeds": seeds}]) for seeds in ([3, 0, 1], [0, 1, 3]))
+    assert one == other
+
+
 def test_what_is_there_twice_is_trained_once():
     """Written as it is by default, as another type of number, in another order, or with seeds in part the same."""
     usual = resolve(TASK).flat()

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from teen.disk.jobs import JobState, state_of
+from teen.disk.jobs import JobState, marker, state_of
 from teen.disk.lock import locked
 from teen.jobs import markers
 from teen.jobs.markers import add_to_ledger, write, write_done, write_failed
@@ -39,6 +39,9 @@ def test_a_job_waits_runs_stops_fails_and_is_done(folder, tmp_path):
         (tmp_path / "x" / "checkpoint" / f"step-{step:012}").mkdir(parents=True)
     assert state() == JobState("x", "stopped", 300, 1000)
     write_failed(folder, "x", "first\nlast")
+    failed = marker(folder, "x/failed.json")
+    write(folder, "x/failed.json", {**failed, "when": 999.0})
+    write(folder, "x/running.json", running(400, updated=998.0))  # its process was killed
     assert state() == JobState("x", "failed", 300, 1000, error="first\nlast")
     write(folder, "x/running.json", running(500, updated=1000.0))
     assert state().state == "running"
@@ -59,6 +62,7 @@ def test_snapshots_at_a_url_are_checkpoints_too(folder):
         ({"steps": 500}, True),  # it came further than that
         ({"steps": 1001}, False),
         ({"checkpoint_every": 7}, True),  # may change when a run goes on
+        ({"log_every": 7}, True),  # watches it only
         ({"lr": 0.002}, False),
         ({"seeds": [0, 1, 2]}, False),
         ({"width": 8}, False),

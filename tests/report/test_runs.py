@@ -448,3 +448,11 @@ def test_a_setting_that_an_older_run_lacks_is_no_difference():
 def test_the_headline_policy_has_one_name():
     """It is written twice, because what reads logs does not import JAX."""
     assert tables.HEADLINE == evaluate.HEADLINE
+
+
+def test_what_was_set_aside_is_no_run_of_a_folder(tmp_path):
+    """A job that begins anew leaves its old run there, with the same settings and seeds."""
+    kept = write(tmp_path / "job")
+    old = write(tmp_path / "set-aside" / "job-1")
+    assert runs.find([tmp_path]) == [kept]
+    assert runs.find([tmp_path / "set-aside"]) == [old]

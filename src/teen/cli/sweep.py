@@ -33,7 +33,7 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     flags = parser().parse_args(arguments)
-    check_where(flags.on, flags.address)
+    check_where(flags.on, flags.address, flags.cores)
     sweep = sweep_file.read(flags.file)
     try:
         jobs = planned(sweep, flags.file, flags.trust, most_of(flags.gpus))

@@ -34,6 +34,9 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     flags = parser().parse_args(arguments)
+    check_where(flags.on, flags.address, flags.cores)
+    from ..jobs.launch import launch
+    from ..jobs.place import place
     from ..tune import file as study_file
     from ..tune.run import tune
 

@@ -22,10 +22,12 @@ def add_where(parser: Parser) -> None:
     parser.add_argument("--retries", type=_retries, default=3, metavar="INT", help=again)
 
 
-def check_where(on: str, address: str | None) -> None:
-    """Raise a UserError for a cluster's address without a cluster."""
+def check_where(on: str, address: str | None, cores: float | None) -> None:
+    """Raise a UserError for what a cluster is told without a cluster."""
     if address and on != "ray":
         raise UserError("--address is that of a Ray cluster: say --on ray, too")
+    if cores is not None and on != "ray":
+        raise UserError("--cores is for --on ray: here, one job at a time has all cores")
 
 
 def _cores(text: str) -> float:

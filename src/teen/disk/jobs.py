@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ..config.facts import CHANGEABLE
+from ..config.facts import BOOKKEEPING, CHANGEABLE
 
 LEDGER, FORMAT = "jobs.json", 1
 RUNNING, DONE, FAILED = "running.json", "done.json", "failed.json"
@@ -85,16 +85,18 @@ def done_step(place: Reader, name: str, settings: Mapping[str, Any]) -> int | No
     if done is None or not isinstance(done.get("settings"), dict):
         return None
     had, step = done["settings"], whole(done.get("step"))
-    if without_changeable(had) != without_changeable(settings) or step is None:
+    if learning(had) != learning(settings) or step is None:
         return None
     if had.get("steps") == settings.get("steps"):  # a study may have ended it before its last step
         return step
     return step if (whole(settings.get("steps")) or step + 1) <= step else None
 
 
-def without_changeable(settings: Mapping[str, Any]) -> Any:
-    """Return settings as JSON has them, without those that a run may change when it goes on."""
-    return json.loads(json.dumps({k: v for k, v in settings.items() if k not in CHANGEABLE}, sort_keys=True))
+def learning(settings: Mapping[str, Any]) -> Any:
+    """Return the settings that decide what is learnt, as JSON has them: not for how long, and how closely it is
+    watched."""
+    watched = (BOOKKEEPING | {*CHANGEABLE}) - {"seeds"}
+    return json.loads(json.dumps({k: v for k, v in settings.items() if k not in watched}, sort_keys=True))
 
 
 def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None, now: float | None = None) -> JobState:
@@ -106,13 +108,15 @@ def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None
         if (step := done_step(place, name, own)) is not None:
             return JobState(name, "done", step, steps or step)
     kept = _kept_step(place, name, there)
+    failed = (marker(place, f"{name}/{FAILED}") or {}) if FAILED in there else {}
     if RUNNING in there and (running := marker(place, f"{name}/{RUNNING}")):
         updated = number(running.get("updated"))
-        if updated is not None and (time.time() if now is None else now) - updated < SILENT:
+        lost = updated is not None and updated <= (number(failed.get("when")) or 0)  # what a killed process left
+        if updated is not None and not lost and (time.time() if now is None else now) - updated < SILENT:
             step, planned = whole(running.get("step")) or 0, steps or whole(running.get("steps"))
             left, rate = number(running.get("left")), number(running.get("rate"))
             return JobState(name, "running", step, planned, left, rate, str(running.get("host", ""))[:200])
-    if FAILED in there and (failed := marker(place, f"{name}/{FAILED}")):
+    if failed:
         return JobState(name, "failed", kept or 0, steps, error=str(failed.get("error", ""))[-MOST_ERROR:])
     return JobState(name, "waiting" if kept is None else "stopped", kept or 0, steps)
 

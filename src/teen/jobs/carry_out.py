@@ -4,16 +4,16 @@ requeue and a rerun are one path. JAX is imported only where there is something 
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..disk import lock
+from ..disk import files, lock
 from ..disk.aside import holds_leftovers, set_aside
 from ..disk.jobs import LEDGER, SET_ASIDE, done_step
-from ..errors import EnvironmentFault, InUse, LearnerFault, StorageFault, UserError, notice, one_line
+from ..errors import EnvironmentFault, InUse, LearnerFault, StorageFault, TakenOver, UserError, notice, one_line
 from . import markers
 from .markers import Heartbeat
 from .place import Folder, Place
@@ -31,7 +31,7 @@ class Workshop(NamedTuple):
     """Where a job trains."""
 
     folder: Path
-    aside: Path  # for leftovers
+    aside: Path | None  # for leftovers; None where the folder is a copy that ends with the attempt
     hooks: dict[str, Any]  # further arguments of `train_job` and `resume`
     finish: Callable[[int], None]  # is told the last step when the folder is whole, before the job counts as done
 
@@ -56,8 +56,8 @@ def carry_out(job: PlannedJob, place: Place, show: bool = False) -> Result:
     except KeyboardInterrupt as stop:  # before training listens for it, or a second one
         number = stop.args[0] if stop.args and isinstance(stop.args[0], int) else signal.SIGINT
         return Result(job.name, "stopped", signal=int(number))
-    except InUse as taken:  # the work of another, who says how it goes
-        return Result(job.name, "failed", error=str(taken))
+    except (InUse, TakenOver) as taken:  # the work of another, who says how it goes
+        return Result(job.name, "taken", error=str(taken))
     except Exception as error:
         lines = one_line(error) if isinstance(error, TOLD) else "".join(traceback.format_exception(error))
         markers.write_failed(place, job.name, lines or type(error).__name__)
@@ -74,10 +74,10 @@ def _workshop(job: PlannedJob, place: Place) -> Iterator[Workshop]:
     from .remote import Remote
 
     assert isinstance(place, Remote)
-    with TemporaryDirectory(prefix="teen-") as scratch:
+    with TemporaryDirectory(prefix="teen-", ignore_cleanup_errors=True) as scratch:
         copy = Mirror(place, job.name, Path(scratch) / "run")
         copy.fetch()
-        yield Workshop(copy.folder, Path(scratch) / SET_ASIDE, {"kept": copy.kept}, copy.finish)
+        yield Workshop(copy.folder, None, {"kept": copy.kept}, copy.finish)
 
 
 def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, show: bool) -> "Outcome":
@@ -100,12 +100,15 @@ def _trained(job: PlannedJob, place: Place, work: Workshop, beat: Heartbeat, sho
         changes = {name: job.settings[name] for name in CHANGEABLE if name in job.settings}
         steps = max(plan.steps, planned or 0)  # a run that goes on is not made shorter
         beat.plan(steps, plan.warmup, saved)
+        _say_what_stays(folder / whole.variants[0].name, whole, job.settings)
         try:
             return run.resume(folder, **{**hooks, **changes, "steps": steps})
         except checkpoint.NoneWhole as damage:
             why = f"cannot go on: {damage}"
     if holds_leftovers(folder):
-        notice(f"what there was of {job.name} {why}: it is now in {set_aside(folder, work.aside)}, and the job begins")
+        kept = f"it is now in {set_aside(folder, work.aside)}, and " if work.aside else ""
+        notice(f"what there was of {job.name} {why}: {kept}the job begins anew")
+        files.remove(folder)
     beat.plan(plan.steps, plan.warmup, 0)
     return run.train_job(whole, folder, **hooks)
 
@@ -131,6 +134,17 @@ def _planned_steps(folder: Path, job: "Job") -> int | None:
     alike = all(config.get("seeds") == list(job.settings.seeds) for config in had)
     steps = [config.get("steps") for config in had]
     return max(n if type(n) is int else 0 for n in steps) if alike else None
+
+
+def _say_what_stays(folder: Path, job: "Job", asked: Mapping[str, Any]) -> None:
+    """Name what was asked for otherwise than a run began with, where that cannot change any more."""
+    from ..config.facts import BOOKKEEPING, CHANGEABLE
+    from ..disk import agreement
+
+    had, now = agreement.read_config(folder), job.flat()
+    for name in sorted(BOOKKEEPING - {*CHANGEABLE, "seeds"}):
+        if name in asked and now[name] not in ("auto", had.get(name)) and name in had:
+            notice(f"{name} stays {had[name]}: the run in {folder} began with it")
 
 
 def _seconds(outcome: "Outcome") -> float:

@@ -29,9 +29,10 @@ def launch(
     retries: int = 3,
     trust: str | Sequence[str] = (),
     show: bool = True,
+    heard: Callable[[Result], None] = lambda result: None,
 ) -> int:
     """Carry out jobs, and return an exit code: 0, 1 if any failed, or 128 and the signal that ended it early. `address`
-    is the cluster's, `trust` lists the modules that settings may name."""
+    is the cluster's, `trust` lists the modules that settings may name, `heard` is told every result."""
     runner = _runner(on, address, show)
     if isinstance(place, Folder) and os.path.lexists(place.root) and not place.root.is_dir():
         raise UserError(f"{place} is not a folder")
@@ -45,6 +46,7 @@ def launch(
 
     def told(result: Result) -> None:
         results.append(result)
+        heard(result)
         if show or result.state == "failed":
             tell(result, len(results), len(todo))
 
@@ -96,6 +98,8 @@ def tell(result: Result, number: int, of: int) -> None:
         first, *rest = result.error.splitlines() or [""]
         for line in [f"teen: {begin} failed: {first}", *(f"  {line}" for line in rest)]:
             say(line, sys.stderr)
+    elif result.state == "taken":
+        say(f"{begin} is left to another process: {result.error}")
     else:
         say(f"{begin}: {result.state} after {_counted(result.step, 'step')}")
 
@@ -103,8 +107,9 @@ def tell(result: Result, number: int, of: int) -> None:
 def _summarise(results: Sequence[Result], todo: int, place: Place, signal: int | None) -> None:
     counts = {state: sum(r.state == state for r in results) for state in ("done", "failed", "stopped")}
     parts = [f"{n} {state}" for state, n in counts.items() if n]
-    rest = "left to other processes" if signal is None else "not begun"
-    parts += [f"{todo - len(results)} {rest}"] if todo > len(results) else []
+    taken = sum(result.state == "taken" for result in results)
+    parts += [f"{taken} left to other processes"] if taken else []
+    parts += [f"{todo - len(results)} not begun"] if todo > len(results) else []
     say(f"{_counted(todo)}: {', '.join(parts)}")
     if signal is not None:
         say(f"stopped by {name_of(signal)}; the same command goes on from here", sys.stderr)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ Told = Callable[[Result], None]
 CHILD = (sys.executable, "-P", "-m", "teen.jobs.child")  # -P: no modules from the current folder
 LONGEST_RESULT = 2**16  # bytes: what a pipe holds without a reader
 PATIENCE = 2.0  # seconds for the last words of a process that has ended
+LINGER = 20.0  # seconds for a process whose launcher was killed to stop with a checkpoint
 
 
 def run(
@@ -34,19 +36,42 @@ def run(
     show: bool = True,
 ) -> int | None:
     """Carry out jobs, and tell the result of each. Return the signal that ended it early. Jobs that another process
-    trains are left to it: several may share the work."""
+    trains are left to it, so that several may share the work. They are looked at again at the end: if a launcher was
+    killed, the process of its job stops a moment later."""
     with Runner(place, _environment(resources), show) as runner:
-        for job in jobs:
-            if runner.asked is not None:
-                break
-            if isinstance(place, Folder) and (process := lock.holder(place.root / job.name)):
-                notice(f"{InUse(place.root / job.name, process)}; this process goes on with the next job")
-                continue
-            result = runner.carried_out(job, retries)
-            told(result)
-            if result.state == "stopped":
-                return runner.asked or result.signal
+        left = list(jobs)
+        for last in (False, True):
+            if last:
+                _linger(place, left, runner)
+            taken: list[PlannedJob] = []
+            for job in left:
+                if runner.asked is not None:
+                    return runner.asked
+                result = _taken(place, job) or runner.carried_out(job, retries)
+                if result.state == "taken" and not last:
+                    notice(f"{result.error}; this process goes on with the next job")
+                    taken.append(job)
+                    continue
+                told(result)
+                if result.state == "stopped":
+                    return runner.asked or result.signal
+            left = taken
         return runner.asked
+
+
+def _taken(place: Place, job: PlannedJob) -> Result | None:
+    """Return that another process trains a job, if one does; at a URL that is not known."""
+    folder = place.root / job.name if isinstance(place, Folder) else None
+    if folder is None or not (process := lock.holder(folder)):
+        return None
+    return Result(job.name, "taken", error=str(InUse(folder, process)))
+
+
+def _linger(place: Place, jobs: Sequence[PlannedJob], runner: "Runner") -> None:
+    """Wait a while, until nobody trains one of these jobs any more."""
+    end = time.monotonic() + LINGER
+    while jobs and all(_taken(place, job) for job in jobs) and runner.asked is None and time.monotonic() < end:
+        time.sleep(0.2)
 
 
 def _environment(resources: Resources | None) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from ..disk import files
-from ..errors import StorageFault, notice, one_line
+from ..errors import StorageFault, TakenOver, notice, one_line
 from . import snapshots
 from .remote import Remote, pieces
 from .snapshots import Content, Snapshot
@@ -55,7 +55,7 @@ class Mirror:
         attempt, which began later, may have removed it."""
         self._insisting("uploaded", lambda: self._upload(step))
         if max(self._insisting("listed", self._attempts), default="") > self.attempt:
-            raise StorageFault(f"{self.place}/{self.name} was taken over by an attempt that began later")
+            raise TakenOver(f"{self.place}/{self.name} was taken over by an attempt that began later")
 
     def _begin(self) -> None:
         """Let others see this attempt, which is later than all that are there, whatever the clocks of machines say."""

@@ -72,7 +72,7 @@ class Crew:
                 if result.state == "stopped" and not stop.made() and self._may_go_on(job):
                     waiting.append(job)
                 else:
-                    told(result)
+                    told(result if result.state != "stopped" or stop.made() else self._given_up(job, result))
         for reference in self._running:
             self.ray.cancel(reference, force=False)  # as Ctrl-C in its process; one that waits never begins
         while self._running:
@@ -102,6 +102,11 @@ class Crew:
             text = f"its process was lost {self.retries + 1} times: {next(iter(str(error).splitlines()), '')}"
         markers.write_failed(self.place, job.name, text)
         return Result(job.name, "failed", error=markers.last_lines(text))
+
+    def _given_up(self, job: PlannedJob, result: Result) -> Result:
+        text = f"it was stopped from outside {self._stopped[job.name]} times, after {result.step:,} steps the last time"
+        markers.write_failed(self.place, job.name, text)
+        return Result(job.name, "failed", result.step, text)
 
     def _may_go_on(self, job: PlannedJob) -> bool:
         """Return whether to begin a job again that was stopped from outside, as a machine does that is shut down."""
@@ -142,4 +147,4 @@ def _environment(given: Resources | None) -> dict[str, str]:
         return trusted
     from .packing import environment
 
-    return {**trusted, **environment(given), **({} if given.gpus else {"JAX_PLATFORMS": "cpu"})}
+    return {**trusted, **environment(given)}

@@ -111,7 +111,7 @@ def environment(resources: Resources) -> dict[str, str]:
         return {}
     if resources.gpus > 0:
         return {"XLA_CLIENT_MEM_FRACTION": f"{TAKEN * resources.gpus:.3f}"}
-    return {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # a GPU that is there all the same is shared with others
+    return {"JAX_PLATFORMS": "cpu"}  # a GPU that is there all the same is for others
 
 
 def gpu_memory() -> int:

@@ -91,7 +91,7 @@ def _programs(combinations: Iterable[Mapping[str, Any]]) -> list[Program]:
             program = found.setdefault(_key(fixed), Program(fixed, job, list(known), {}, {}))
             resolved[written] = program, job.variants[0].config
         program, config = resolved[written]
-        seeds = parse_seeds(combination.get("seeds", RunSettings.seeds))
+        seeds = tuple(sorted(parse_seeds(combination.get("seeds", RunSettings.seeds))))  # their order means nothing
         for row in _rows(config, given, known):
             lanes += len(seeds)
             if lanes > MOST_LANES:

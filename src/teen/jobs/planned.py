@@ -4,8 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-State = Literal["waiting", "running", "stopped", "done", "failed"]
-
 
 class PlannedJob(NamedTuple):
     """What one process trains: (algorithm, environment, settings, block of seeds). Plain values only: it is stored as
@@ -26,9 +24,9 @@ class Result(NamedTuple):
     """How an attempt at a job ended."""
 
     name: str
-    state: Literal["done", "failed", "stopped"]
+    state: Literal["done", "failed", "stopped", "taken"]  # taken: another process trains it
     step: int = 0
-    error: str = ""  # of a failed one: its last lines
+    error: str = ""  # of a failed one its last lines, of a taken one by whom
     signal: int | None = None  # of a stopped one
 
 

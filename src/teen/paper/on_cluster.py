@@ -5,14 +5,12 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..jobs.launch import SIGNALLED, launch
+from ..jobs.packing import CORES
 from ..jobs.place import place
-from ..jobs.planned import PlannedJob, Resources
-from ..jobs.states import states
+from ..jobs.planned import PlannedJob, Resources, Result
 from .needs import Need
 from .reproduce import Trainer
 from .runs import Failure, planned_runs
-
-CORES = 2.0  # of a program
 
 
 def trainer(address: str | None, cores: float | None, gpus: float | None) -> Trainer:
@@ -27,9 +25,11 @@ def trainer(address: str | None, cores: float | None, gpus: float | None) -> Tra
             if planned.state in ("cut", "missing")
         }
         jobs = [PlannedJob(name, planned.settings()) for name, planned in todo.items()]
-        code = launch(jobs, place(out), on="ray", address=address, resources=resources)
-        failed = [state for state in states(place(out)) if state.state == "failed" and state.name in todo]
-        failures = [Failure(todo[state.name], UserError(state.error)) for state in failed]
+        results: list[Result] = []
+        code = launch(jobs, place(out), on="ray", address=address, resources=resources, heard=results.append)
+        failures = [
+            Failure(todo[result.name], UserError(result.error)) for result in results if result.state == "failed"
+        ]
         return (code - SIGNALLED if code > SIGNALLED else None), failures
 
     return train

@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple
 from ..config.job import Job, resolve
 from ..disk import lock
 from ..disk.aside import holds_leftovers, set_aside
+from ..disk.jobs import SET_ASIDE
 from ..errors import EnvironmentFault, InUse, LearnerFault, UserError, printable
 from ..training import run as training
 from ..training.machine import PYTHON
 from ..training.outcome import Outcome
 from .needs import Need, folder_name
-from .store import SET_ASIDE, Store, StoredRun, place
+from .store import Store, StoredRun, place
 
 State = Literal["done", "cut", "under way", "missing"]
 

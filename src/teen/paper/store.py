@@ -18,7 +18,7 @@ from ..errors import UserError
 from ..report.runs import Run, is_run, read
 from .needs import Entry, Need, learning_settings
 
-RUNS, AGENTS, SET_ASIDE = "runs", "agents", "set-aside"
+RUNS, AGENTS = "runs", "agents"
 
 
 class StoredRun(NamedTuple):

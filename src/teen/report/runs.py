@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config.toml import CONFIG
+from ..disk.jobs import CHECKPOINTS, SET_ASIDE
 from ..disk.logs import EVAL, LARGEST_STEP, TRAIN, Columns, TooLarge, find_log, read_columns, whole_numbers
 from ..errors import UserError
 from .evaluations import Evaluations, Piece, as_columns, check_size, tabulated
@@ -67,10 +68,10 @@ def is_run(folder: Path) -> bool:
 
 
 def _below(folder: Path, links: bool) -> Iterator[Path]:
-    """Yield run folders. Skip folders that vanish meanwhile, and checkpoints, which are large."""
+    """Yield run folders. Skip folders that vanish meanwhile, checkpoints, which are large, and what was set aside."""
     for place, inside, _ in os.walk(folder):
         deep = len(Path(place).parts) - len(folder.parts) >= DEEPEST
-        inside[:] = [name for name in inside if name != "checkpoint" and not deep]
+        inside[:] = [name for name in inside if name not in (CHECKPOINTS, SET_ASIDE) and not deep]
         if is_run(Path(place)):
             yield Path(place)
         elif links and Path(place) == folder:
