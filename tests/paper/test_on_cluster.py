@@ -25,6 +25,7 @@ def ray(monkeypatch):
     return asked
 
 
+@pytest.mark.full
 def test_programs_train_in_the_same_folders_to_the_same_end(ray, tmp_path):
     assert runs.train([TOY], tmp_path / "here") == (None, [])
     assert trainer("head:6379", None, 0.5)([TOY], tmp_path / "there", "teen paper") == (None, [])
