@@ -5,8 +5,10 @@ import pytest
 from teen.cli.main import main
 from teen.jobs import markers
 from teen.jobs.mirror import Mirror
+from teen.jobs.place import Folder
 from teen.jobs.planned import PlannedJob
 from teen.jobs.remote import Remote
+from teen.jobs.states import states
 
 BUSY, WAITING = PlannedJob("td3,seeds=0", {"steps": 20, "seeds": [0]}), PlannedJob("td3,seeds=1", {"seeds": [1]})
 
@@ -50,6 +52,25 @@ def test_the_newest_logs_come_without_checkpoints(place, tmp_path, capsys):
     capsys.readouterr()
     assert main(["status", str(out), "--json"]) == 0
     assert '"state": "done"' in capsys.readouterr().out
+
+
+def test_failures_come_and_go_without_a_new_snapshot(place, tmp_path, capsys):
+    def fetched():
+        assert main(["fetch", place.url, "--out", str(tmp_path / "here")]) == 0
+        return [[job.state for job in states(where)] for where in (place, Folder(tmp_path / "here"))]
+
+    upload(place, tmp_path / "run", 10, eval="early")
+    assert fetched() == [["stopped", "waiting"], ["waiting", "waiting"]]  # a checkpoint is not fetched
+    markers.write_failed(place, BUSY.name, "late")
+    markers.write_failed(place, WAITING.name, "before its first upload")
+    assert fetched() == [["failed", "failed"]] * 2
+    assert content(tmp_path / "here" / BUSY.name).keys() == {"eval", "failed.json"}
+    capsys.readouterr()
+    assert main(["status", str(tmp_path / "here"), "--failed"]) == 0
+    assert "before its first upload" in capsys.readouterr().out
+    markers.remove_failed(place, BUSY.name)
+    markers.remove_failed(place, WAITING.name)
+    assert fetched() == [["stopped", "waiting"], ["waiting", "waiting"]]
 
 
 def test_with_checkpoints(place, tmp_path):

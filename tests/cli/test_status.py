@@ -1,6 +1,7 @@
 """`teen status` as a user sees it."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -79,6 +80,23 @@ def test_what_strangers_write_is_shown_without_control_codes(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "\x1b" not in said
     assert "[bold]no[/bold]" in said
+
+
+def test_times_and_names_beyond_reason_are_left_out(tmp_path, capsys):
+    jobs = [{"name": name, "settings": {"steps": 9}} for name in ("slow", "\ud800x")]
+    write(Folder(tmp_path), "jobs.json", {"format": 1, "jobs": jobs})
+    write(Folder(tmp_path), "slow/running.json", {"step": 5, "left": 9e14, "updated": time.time()})
+    assert cli.main(["status", str(tmp_path)]) == 0
+    shown = lines(capsys)
+    assert "slow running 5 of 9" in shown
+    assert shown[-1] == "1 job: 1 running"
+
+
+def test_a_folder_whose_name_is_no_text_is_passed_over(tmp_path, capsys):
+    write_done(Folder(tmp_path), PlannedJob("a", {"steps": 9}), 9, 1.0)
+    (tmp_path / os.fsdecode(b"\xff")).mkdir()
+    assert cli.main(["status", str(tmp_path)]) == 0
+    assert "a done 9" in lines(capsys)
 
 
 @pytest.mark.parametrize(("arguments", "why"), [

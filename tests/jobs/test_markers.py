@@ -14,6 +14,9 @@ from teen.jobs import markers
 from teen.jobs.markers import Heartbeat, add_to_ledger, last_lines, planned, remove_running
 from teen.jobs.place import Folder, address, is_url, place
 from teen.jobs.planned import PlannedJob
+from teen.tune.batches import owner
+
+STUDY = {"name": "study", "trials": {"lr=1": 0}}
 
 
 class Event(NamedTuple):
@@ -37,7 +40,7 @@ def test_a_place_reads_writes_lists_and_removes_by_paths_with_slashes(tmp_path):
     assert place(address(folder)).root == tmp_path
 
 
-@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/passwd", "a/../../x", "a//b", "a/./b", "a\0"])
+@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/passwd", "a/../../x", "a//b", "a/./b", "a\0", "\ud800x"])
 def test_no_path_leads_out_of_a_place(tmp_path, path):
     folder = Folder(tmp_path / "here")
     with pytest.raises(UserError, match="no path inside"):
@@ -51,6 +54,29 @@ def test_a_link_is_not_read(tmp_path):
     (tmp_path / "here" / "a").mkdir(parents=True)
     (tmp_path / "here" / "a" / "done.json").symlink_to(tmp_path / "secret.json")
     assert marker(Folder(tmp_path / "here"), "a/done.json") is None
+
+
+def test_a_linked_folder_is_none(tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", Folder(tmp_path / "here")
+    (elsewhere / "inner").mkdir(parents=True)
+    (elsewhere / "done.json").write_text("{}")
+    folder.root.mkdir()
+    (folder.root / "a").symlink_to(elsewhere)
+    assert folder.read("a/done.json") is None
+    assert (folder.names(""), folder.names("a"), folder.names("a/inner")) == (["a"], [], [])
+    for path in ("a/done.json", "a/inner/x", "a/new/x"):
+        with pytest.raises(NotADirectoryError, match="links among jobs are not followed"):
+            folder.write(path, b"1")
+        with pytest.raises(NotADirectoryError, match="links among jobs are not followed"):
+            folder.remove(path)
+    assert sorted(path.name for path in elsewhere.rglob("*")) == ["done.json", "inner"]
+    (folder.root / "b").mkdir()
+    (folder.root / "b" / "done.json").symlink_to(elsewhere / "done.json")
+    folder.write("b/done.json", b"1")  # the link is replaced
+    assert (folder.read("b/done.json"), (elsewhere / "done.json").read_text()) == (b"1", "{}")
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder.root)
+    assert Folder(linked).names("b") == ["done.json"]  # the folder of all jobs is the user's own
 
 
 @pytest.mark.parametrize("text", ["file:///x", "s3://bucket/x", "memory://", "simplecache::s3://x"])
@@ -74,8 +100,8 @@ def test_the_ledger_grows_and_replaces_jobs_of_the_same_name(tmp_path):
     folder = Folder(tmp_path)
     assert planned(folder) == []
     add_to_ledger(folder, [PlannedJob("a", {"steps": 1}), PlannedJob("b", {"seeds": (0, 1)})])
-    add_to_ledger(folder, [PlannedJob("c", {}), PlannedJob("a", {"steps": 2}, {"name": "study"})])
-    expected = [("a", {"steps": 2}, {"name": "study"}), ("b", {"seeds": [0, 1]}, None), ("c", {}, None)]
+    add_to_ledger(folder, [PlannedJob("c", {}), PlannedJob("a", {"steps": 2}, STUDY)])
+    expected = [("a", {"steps": 2}, STUDY), ("b", {"seeds": [0, 1]}, None), ("c", {}, None)]
     assert [tuple(job) for job in planned(folder)] == expected
     written = (tmp_path / LEDGER).stat().st_mtime_ns
     add_to_ledger(folder, [PlannedJob("b", {"seeds": [0, 1]})])
@@ -86,6 +112,63 @@ def test_entries_that_make_no_sense_are_left_out(tmp_path):
     jobs = [{"name": "a", "settings": {}}, {"name": "../a", "settings": {}}, {"name": 3}, 4, {"name": "b"}]
     Folder(tmp_path).write(LEDGER, json.dumps({"format": 1, "jobs": jobs}).encode())
     assert [job["name"] for job in ledger(Folder(tmp_path))] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "\ud800x"},
+        {"study": "x"},
+        {"study": []},
+        {"study": {"name": "study"}},
+        {"study": {"trials": [1]}},
+        {"study": {"trials": {"lr=1": "first"}}},
+    ],
+)
+def test_names_that_no_file_can_have_and_studies_without_trials_are_left_out(tmp_path, wrong):
+    good = {"name": "a", "settings": {}, "study": STUDY}
+    Folder(tmp_path).write(LEDGER, json.dumps({"format": 1, "jobs": [{**good, **wrong}, good]}).encode())
+    assert owner(planned(Folder(tmp_path)), "study") == {0: PlannedJob("a", {}, STUDY)}
+
+
+class Unreadable(Folder):
+    """The first `times` reads fail."""
+
+    times = 0
+
+    def read(self, path):
+        self.times -= 1
+        if self.times >= 0:
+            raise OSError(5, "Input/output error")
+        return super().read(path)
+
+
+def test_a_ledger_that_cannot_be_read_just_now_is_not_replaced(tmp_path, monkeypatch):
+    waits = []
+    monkeypatch.setattr(markers.time, "sleep", waits.append)
+    folder = Unreadable(tmp_path)
+    add_to_ledger(folder, [PlannedJob("a", {}), PlannedJob("b", {})])
+    folder.times = 2
+    add_to_ledger(folder, [PlannedJob("c", {})])
+    assert [job.name for job in planned(folder)] == ["a", "b", "c"]
+    assert waits[:2] == list(markers.WAITS)
+    before, folder.times = (tmp_path / LEDGER).read_bytes(), 3
+    with pytest.raises(UserError, match=r"jobs\.json cannot be read: Input/output error; move it away"):
+        add_to_ledger(folder, [PlannedJob("d", {})])
+    assert (tmp_path / LEDGER).read_bytes() == before
+    folder.times = 3
+    with pytest.raises(UserError, match="cannot be read"):
+        planned(folder)  # trials under way would lose their jobs
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"jobs": [', b"[]", b'{"format": 1}', b'{"jobs": {}}', b"[" * 100_000])
+def test_a_torn_ledger_is_not_replaced(tmp_path, monkeypatch, torn):
+    monkeypatch.setattr(markers.time, "sleep", lambda seconds: None)
+    (tmp_path / LEDGER).write_bytes(torn)
+    with pytest.raises(UserError, match=r"jobs\.json cannot be read: it is torn"):
+        add_to_ledger(Folder(tmp_path), [PlannedJob("a", {})])
+    assert (tmp_path / LEDGER).read_bytes() == torn
+    assert ledger(Folder(tmp_path)) is None
 
 
 def test_launchers_that_write_at_once_leave_a_whole_ledger(tmp_path):

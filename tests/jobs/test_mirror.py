@@ -128,7 +128,7 @@ def test_of_damaged_snapshots_the_one_before_is_taken(damage, torn, tmp_path, ca
     assert attempt(torn, tmp_path / "three")[1] == 20
 
 
-@pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out", "a//b", "./a", ""])
+@pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out", "a//b", "./a", "", "\ud800x"])
 def test_a_strangers_list_leads_nowhere_else(path, torn, tmp_path, capsys):
     one, _ = attempt(torn, tmp_path / "one")
     write(tmp_path / "one", log="x")
@@ -139,6 +139,17 @@ def test_a_strangers_list_leads_nowhere_else(path, torn, tmp_path, capsys):
     assert attempt(torn, tmp_path / "two" / "in")[1] is None
     assert "it lists" in capsys.readouterr().err
     assert not [p for p in (tmp_path / "two").rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize("content", ['{"log": {"sha256": "%s", "bytes": 1e999}}' % ("0" * 64), "[" * 100_000])
+def test_a_list_of_numbers_or_depths_beyond_reason_is_passed_over(content, torn, tmp_path, capsys):
+    one, _ = attempt(torn, tmp_path / "one")
+    write(tmp_path / "one", log="x")
+    one.kept(10)
+    one.kept(20)
+    torn.write(f"{JOB}/{stored(torn)[1][-1]}", f'{{"files": {content}}}'.encode())
+    assert attempt(torn, tmp_path / "two")[1] == 10
+    assert "is not whole, the one before is taken: it is torn" in capsys.readouterr().err
 
 
 def test_an_upload_that_breaks_off_is_told_and_the_next_brings_all(torn, tmp_path, capsys):

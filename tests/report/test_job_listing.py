@@ -65,6 +65,16 @@ def test_a_damaged_ledger_lists_nothing(tmp_path):
     assert Library(tmp_path).jobs() == []
 
 
+def test_a_time_that_nobody_can_wait_for_is_not_shown(tmp_path):
+    add_to_ledger(Folder(tmp_path), [PlannedJob("a", {"steps": 9})])
+    write(Folder(tmp_path), "a/running.json", {"step": 5, "left": 9e14, "updated": time.time()})
+    library = Library(tmp_path)
+    html = listing.render(library.summaries(), "x", jobs=library.jobs())
+    assert rows(html) == [["a", "running", "5 of 9", ""]]
+    shown = [job_listing.left(JobState("a", "running", left=left)) for left in (None, -1.0, 0.0, 86_400.5, 1e9, 1e14)]
+    assert shown == ["", "", "0:00:00", "1 day, 0:00:00", "", ""]
+
+
 def test_of_very_many_jobs_done_ones_are_left_out_first():
     jobs = [JobState(f"done-{n}", "done", 5) for n in range(2_100)] + [JobState("slow", "running", 3, None)]
     html = job_listing.render(jobs)

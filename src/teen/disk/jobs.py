@@ -58,11 +58,25 @@ def marker(place: Reader, path: str) -> dict[str, Any] | None:
 
 
 def ledger(place: Reader) -> list[dict[str, Any]] | None:
-    """Return the jobs that are listed, those whose entry makes sense; None where there is no list."""
-    values = marker(place, LEDGER)
-    if values is None or not isinstance(values.get("jobs"), list):
+    """Return the jobs that are listed, those whose entry makes sense; None where there is no list to be read."""
+    try:
+        return read_ledger(place)
+    except (OSError, ValueError):
         return None
-    return [job for job in values["jobs"] if is_job(job)]
+
+
+def read_ledger(place: Reader) -> list[dict[str, Any]] | None:
+    """Do the same for who writes the list: None only where there is no such file. What cannot be read is an OSError,
+    and what is torn a ValueError."""
+    if (data := place.read(LEDGER)) is None:
+        return None
+    try:
+        jobs = json.loads(data)["jobs"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        jobs = None
+    if not isinstance(jobs, list):
+        raise ValueError("it is torn")
+    return [job for job in jobs if is_job(job)]
 
 
 def listed(place: Reader) -> list[JobState]:
@@ -71,12 +85,26 @@ def listed(place: Reader) -> list[JobState]:
 
 
 def is_job(entry: Any) -> bool:
-    return isinstance(entry, dict) and is_name(entry.get("name")) and isinstance(entry.get("settings"), dict)
+    if not (isinstance(entry, dict) and is_name(entry.get("name")) and isinstance(entry.get("settings"), dict)):
+        return False
+    return entry.get("study") is None or _is_study(entry["study"])
+
+
+def _is_study(study: Any) -> bool:
+    """Return whether this says which trials a job trains."""
+    trials = study.get("trials") if isinstance(study, dict) else None
+    return isinstance(trials, dict) and all(whole(number) is not None for number in trials.values())
 
 
 def is_name(name: Any) -> bool:
-    """Return whether this names something below a folder."""
-    return isinstance(name, str) and "\0" not in name and all(p not in ("", ".", "..") for p in name.split("/"))
+    """Return whether this names something below a folder, wherever that is: as UTF-8, too."""
+    if not isinstance(name, str) or "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half of a pair, which JSON can have
+        return False
+    return True
 
 
 def done_step(place: Reader, name: str, settings: Mapping[str, Any]) -> int | None:
@@ -122,10 +150,10 @@ def state_of(place: Reader, name: str, settings: Mapping[str, Any] | None = None
 
 
 def names_in(place: Reader, path: str) -> list[str]:
-    """Return the names in a folder; none where it cannot be read."""
+    """Return the names in a folder; none where it cannot be read, or the path is none."""
     try:
         return place.names(path)
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

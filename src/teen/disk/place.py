@@ -1,8 +1,9 @@
 """A folder with the files of many jobs. Paths in it are texts with slashes, as in a URL."""
 
+import errno
 import os
 import secrets
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..errors import UserError
 from . import files
@@ -12,7 +13,7 @@ LARGEST = 2**27  # bytes of a file; the ledger of 100,000 jobs has half as many
 
 
 class Folder:
-    """A folder that all who work on the jobs see. Links inside it are not followed."""
+    """A folder that all who work on the jobs see. Links inside it are not followed: a linked folder is none."""
 
     def __init__(self, root: str | Path):
         self.root = Path(root)
@@ -30,18 +31,19 @@ class Folder:
 
     def write(self, path: str, data: bytes) -> None:
         """Replace a file in one step, also beside others who do the same."""
-        target = self._inside(path)
+        target = self._unlinked(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomically(target, data, f".{secrets.token_hex(4)}.part")
 
     def remove(self, path: str) -> None:
         """Remove a file, if it is there."""
-        self._inside(path).unlink(missing_ok=True)
+        self._unlinked(path).unlink(missing_ok=True)
 
     def names(self, path: str) -> list[str]:
-        """Return the names in a folder, sorted; `""` is the folder of all jobs. None where there is no such folder."""
+        """Return the names in a folder, sorted; `""` is the folder of all jobs. An empty list where there is none."""
+        folder = self._inside(path) if path else self.root
         try:
-            return sorted(os.listdir(self._inside(path) if path else self.root))
+            return [] if files.is_link(self.root, path) else sorted(os.listdir(folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -49,3 +51,10 @@ class Folder:
         if not is_name(path):
             raise UserError(f"{path!r:.100} is no path inside {self.root}")
         return self.root / path
+
+    def _unlinked(self, path: str) -> Path:
+        """Return where a file is, whose folder must be inside."""
+        target = self._inside(path)
+        if files.is_link(self.root, str(PurePosixPath(path).parent)):
+            raise OSError(errno.ENOTDIR, "its folder is a link, and links among jobs are not followed", str(target))
+        return target

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ class Fetched(NamedTuple):
 
 
 def fetch(place: Remote, out: Path, whole: bool, told: Callable[[Fetched], None]) -> None:
-    """Bring the newest snapshot of every job here, without checkpoints unless the `whole` folder is wanted. What is
-    here already is left alone. `told` is told of each job."""
+    """Bring the newest snapshot of every job here, without checkpoints unless the `whole` folder is wanted, and what
+    says that it is done or has failed. A snapshot that is here already is left alone. `told` is told of each job."""
     jobs = ledger(place)
     if jobs is None:
         raise UserError(f"{place} holds no jobs: there is no {LEDGER}")
@@ -35,9 +35,11 @@ def fetch(place: Remote, out: Path, whole: bool, told: Callable[[Fetched], None]
         name = job["name"]
         part = out / PART
         files.remove(part)
-        latest = snapshots.latest_name(place, name)
+        names = place.names(name)
+        latest = snapshots.latest_name(names)
         known = f"{latest} {'whole' if whole else 'logs'}"
         if latest is None or there.get(name) == known:
+            _copy_markers(place, here, name, names)
             told(Fetched(name, None if latest is None else snapshots.step_of(latest), False))
             continue
         snapshot = snapshots.newest(place, name, part, lambda path: whole or not path.startswith(f"{CHECKPOINTS}/"))
@@ -45,9 +47,9 @@ def fetch(place: Remote, out: Path, whole: bool, told: Callable[[Fetched], None]
             files.remove(out / name)
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             os.rename(part, out / name)
-            _copy_markers(place, here, name)
             there[name] = f"{snapshot.name} {'whole' if whole else 'logs'}"
             here.write(FETCHED, json.dumps({**there, "from": str(place)}, indent=1).encode())
+        _copy_markers(place, here, name, names)
         told(Fetched(name, snapshot.step if snapshot else None, snapshot is not None))
     files.remove(out / PART)
     if data := place.read(LEDGER):
@@ -67,7 +69,10 @@ def _opened(out: Path, source: str) -> Folder:
     return here
 
 
-def _copy_markers(place: Remote, here: Folder, name: str) -> None:
+def _copy_markers(place: Remote, here: Folder, name: str, names: Collection[str]) -> None:
+    """Copy the markers among the names there, and remove others: a job that failed may train again by now."""
     for kind in (DONE, FAILED):
-        if data := place.read(f"{name}/{kind}"):
+        if kind in names and (data := place.read(f"{name}/{kind}")):
             here.write(f"{name}/{kind}", data)
+        else:
+            here.remove(f"{name}/{kind}")

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ..disk.jobs import DONE, FAILED, FORMAT, LEDGER, MOST_ERROR, RUNNING, done_step, ledger, marker
-from ..errors import UserError
+from ..disk.jobs import DONE, FAILED, FORMAT, LEDGER, MOST_ERROR, RUNNING, done_step, marker, read_ledger
+from ..errors import UserError, one_line
 from ..training.pace import Pace
 from .place import Place
 from .planned import PlannedJob
 
 PERIOD = 10.0  # seconds between two heartbeats
 TRIES = 5  # at the ledger, which others may write as well
-WAITS = (1.0, 5.0)  # seconds after which a write that must succeed is tried again
+WAITS = (1.0, 5.0)  # seconds after which what must succeed is tried again
 LINES = 20  # of an error that are kept
 
 
@@ -63,7 +63,21 @@ def last_lines(text: str) -> str:
 
 def planned(place: Place) -> list[PlannedJob]:
     """Return the jobs of the ledger."""
-    return [PlannedJob(job["name"], job["settings"], job.get("study")) for job in ledger(place) or ()]
+    return [PlannedJob(job["name"], job["settings"], job.get("study")) for job in _listed(place)]
+
+
+def _listed(place: Place) -> list[dict[str, Any]]:
+    """Return the entries of the ledger. One that cannot be read just now is not empty: who took it for that would
+    write it anew without the jobs of others."""
+    for wait in WAITS:
+        with suppress(OSError, ValueError):
+            return read_ledger(place) or []
+        time.sleep(wait)
+    try:
+        return read_ledger(place) or []
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else one_line(error)
+        raise UserError(f"{place}/{LEDGER} cannot be read: {said}; move it away to list jobs anew") from None
 
 
 def add_to_ledger(place: Place, jobs: Sequence[PlannedJob]) -> None:
@@ -71,14 +85,14 @@ def add_to_ledger(place: Place, jobs: Sequence[PlannedJob]) -> None:
     its jobs are not there writes again."""
     ours = {job.name: json.loads(json.dumps(job._asdict())) for job in jobs}
     for attempt in range(TRIES):
-        there = {job["name"]: job for job in ledger(place) or ()}
+        there = {job["name"]: job for job in _listed(place)}
         if all(there.get(name) == job for name, job in ours.items()):
             return
         if attempt:
             time.sleep(0.1 * attempt)
         values = {"format": FORMAT, "jobs": list({**there, **ours}.values())}
         place.write(LEDGER, json.dumps(values, separators=(",", ":")).encode())
-    if not ours.keys() <= {job["name"] for job in ledger(place) or ()}:
+    if not ours.keys() <= {job["name"] for job in _listed(place)}:
         raise UserError(f"{place}/{LEDGER} is written by others all the time: try again")
 
 

@@ -13,11 +13,12 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from ..disk import files, lock
+from ..disk.jobs import is_name
 from ..errors import notice
 from .remote import Remote
 
@@ -53,9 +54,9 @@ def attempt(nanoseconds: int) -> str:
     return f"{nanoseconds:020}-{secrets.token_hex(4)}"
 
 
-def latest_name(place: Remote, job: str) -> str | None:
-    """Return the name of a job's newest snapshot, whole or not."""
-    return max((name for name in place.names(job) if NAME.fullmatch(name)), key=_age, default=None)
+def latest_name(names: Iterable[str]) -> str | None:
+    """Return the newest snapshot, whole or not, among the names in a job's folder."""
+    return max(filter(NAME.fullmatch, names), key=_age, default=None)
 
 
 def step_of(name: str) -> int:
@@ -144,10 +145,9 @@ def _parse(name: str, data: bytes | None) -> Snapshot:
     try:
         listed = json.loads(data)["files"]
         contents = {str(path): Content(str(c["sha256"]), int(c["bytes"])) for path, c in listed.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise Damaged("it is torn") from None
     for path, content in contents.items():
-        safe = path == str(PurePosixPath(path)) and not {"..", "."} & set(PurePosixPath(path).parts)
-        if not safe or path.startswith("/") or "\0" in path or not re.fullmatch("[0-9a-f]{64}", content.sha256):
+        if not (is_name(path) and re.fullmatch("[0-9a-f]{64}", content.sha256)):
             raise Damaged(f"it lists {path!r:.80}")
     return Snapshot(int(match[1]), match[2], int(match[3]), contents)

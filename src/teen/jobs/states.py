@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..disk import lock
-from ..disk.jobs import CHECKPOINTS, DONE, FAILED, RUNNING, SET_ASIDE, JobState, ledger, state_of
+from ..disk.jobs import CHECKPOINTS, DONE, FAILED, RUNNING, SET_ASIDE, JobState, is_name, ledger, state_of
 from ..errors import UserError
 from .place import Folder, Place
 
@@ -45,7 +45,7 @@ def _marked(place: Place, folder: str, deep: int) -> Iterator[str]:
         yield folder
     elif deep:
         for name in names:
-            if name not in INNER and Path(name).suffix not in FILES:
+            if name not in INNER and is_name(name) and Path(name).suffix not in FILES:
                 yield from _marked(place, f"{folder}/{name}".lstrip("/"), deep - 1)
 
 

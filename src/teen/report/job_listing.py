@@ -10,6 +10,7 @@ from ..disk.jobs import STATES, JobState
 COLUMNS = ("Job", "State", "Step", "Left")
 MOST = 2_000  # jobs in the list; of more, done ones are left out first
 LAST = 3  # lines of an error that a list shows
+MOST_LEFT = 1e9  # seconds, 30 years; what claims to take longer says nothing
 
 
 def counts(jobs: Sequence[JobState]) -> str:
@@ -26,7 +27,7 @@ def progress(job: JobState) -> str:
 
 
 def left(job: JobState) -> str:
-    return "" if job.left is None or job.left < 0 else str(timedelta(seconds=int(job.left)))
+    return "" if job.left is None or not 0 <= job.left < MOST_LEFT else str(timedelta(seconds=int(job.left)))
 
 
 def last_lines(job: JobState, lines: int = LAST) -> list[str]:
