@@ -263,3 +263,9 @@ def test_without_fsspec_it_says_what_to_install(monkeypatch):
 
 def test_passwords_are_not_shown():
     assert shown("ftp://me:secret@host/a@b") == "ftp://…@host/a@b"
+    assert shown("ftp://me:sec@ret@host/a") == "ftp://…@host/a"
+    assert shown("https://host/a?sv=1&sig=sec/ret@x, again") == "https://host/a?… again"
+    assert shown("memory://a/b") == "memory://a/b"
+    with pytest.raises(UserError, match="nothing://…@x/y") as error:
+        Remote("nothing://me:secret@x/y?sig=secret")
+    assert "secret" not in str(error.value)

@@ -154,6 +154,25 @@ def test_storages(tmp_path, monkeypatch):
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("postgresql://u:s3cret@host:5432/db", "postgresql://u:***@host:5432/db"),
+        ("postgresql://u:s3@cret@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u@corp:s3cret@host/db", "postgresql://u@corp:***@host/db"),
+        ("postgresql://host:5432/db?user=u&password=s3cret", "postgresql://host:5432/db?…"),
+        ("postgresql://u:s3cret@host/db?password=s3cret", "postgresql://u:***@host/db?…"),
+        ("postgresql://host:5432/db?password=s3@cret", "postgresql://…"),
+        ("postgresql://u:s3?cret@host/db", "postgresql://…"),
+        ("no p://u:s3cret@h/x here, nor p://h/x?password=s3cret there", "no p://u:***@h/x here, nor p://h/x?… there"),
+        ("sqlite:////runs/a@b/study.db", "sqlite:////runs/a@b/study.db"),
+        ("/runs/what?/journal.log", "/runs/what?/journal.log"),
+    ],
+)
+def test_a_storage_is_shown_without_its_secrets(text, hidden):
+    assert study.hidden(text) == hidden
+
+
 def test_without_optuna_one_line_says_what_to_install(storage, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(UserError, match=r'tuning needs Optuna: pip install "teen-rl\[tune\]"'):

@@ -10,6 +10,7 @@ import weakref
 
 import pytest
 
+from teen.disk.jobs import LEDGER
 from teen.disk.lock import locked
 from teen.errors import UserError
 from teen.report import library as lists
@@ -33,6 +34,17 @@ def test_a_run_that_is_shown_by_itself_is_not_being_written_because_its_neighbou
         (summary,) = Library(write_run(tmp_path / "run")).summaries()
         assert not summary.writing
         assert Library(tmp_path).summaries()[0].writing
+
+
+def test_a_job_is_not_being_written_because_a_study_holds_the_folder_of_all(tmp_path):
+    write_run(tmp_path / "trial-00000")
+    write_run(tmp_path / "trials-00001-00002" / "lr=1")
+    (tmp_path / LEDGER).write_text('{"jobs": []}')
+    with locked(tmp_path), locked(tmp_path / "trials-00001-00002"):
+        writing = {summary.name: summary.writing for summary in Library(tmp_path).summaries()}
+        assert writing == {"trial-00000": False, "trials-00001-00002/lr=1": True}
+    with locked(tmp_path / "trial-00000"):
+        assert [summary.writing for summary in Library(tmp_path).summaries()].count(True) == 1
 
 
 def test_runs_that_are_gone_are_forgotten(tmp_path):

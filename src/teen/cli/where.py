@@ -9,6 +9,7 @@ from ..jobs.packing import CORES
 from .parser import Parser
 
 Gpus = float | Literal["auto"] | None
+LEAST = 0.0001  # share of a core or a GPU that Ray can count
 
 
 def add_where(parser: Parser) -> None:
@@ -32,8 +33,8 @@ def check_where(on: str, address: str | None, cores: float | None) -> None:
 
 def _cores(text: str) -> float:
     number = _number(text)
-    if not 0 < number <= 10_000:
-        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r:.40}")
+    if not LEAST <= number <= 10_000:
+        raise argparse.ArgumentTypeError(f"must be a number from {LEAST:g} to 10,000, not {text!r:.40}")
     return number
 
 
@@ -41,8 +42,9 @@ def _gpus(text: str) -> Gpus:
     if text == "auto":
         return "auto"
     number = _number(text)
-    if not 0 <= number <= 1_000 or (number > 1 and number != int(number)):
-        raise argparse.ArgumentTypeError(f"must be auto, a share from 0 to 1, or a whole number, not {text!r:.40}")
+    if number != 0 and not (LEAST <= number <= 1 or (1 < number <= 1_000 and number == int(number))):
+        allowed = f"must be auto, a share from {LEAST:g} to 1, or a whole number"
+        raise argparse.ArgumentTypeError(f"{allowed}, not {text!r:.40}")
     return number
 
 

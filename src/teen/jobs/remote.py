@@ -30,7 +30,7 @@ class Remote:
         try:
             self._files, self._base = core.url_to_fs(self.url)
         except Exception as error:  # an unknown protocol, a package that is missing, a URL that it cannot read
-            raise UserError(f"{shown(url)} cannot be used as storage: {one_line(error)}") from None
+            raise UserError(f"{shown(url)} cannot be used as storage: {shown(one_line(error))}") from None
 
     def __str__(self) -> str:
         return shown(self.url)
@@ -110,9 +110,9 @@ class Remote:
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "it is not there", where) from None
         except OSError as error:
-            raise OSError(error.errno or errno.EIO, error.strerror or one_line(error), where) from error
+            raise OSError(error.errno or errno.EIO, shown(error.strerror or one_line(error)), where) from error
         except Exception as error:  # a client library's own
-            raise OSError(errno.EIO, f"{type(error).__name__}: {one_line(error)}", where) from error
+            raise OSError(errno.EIO, f"{type(error).__name__}: {shown(one_line(error))}", where) from error
 
 
 def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -123,5 +123,5 @@ def pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def shown(url: str) -> str:
-    """Return a URL without the password that may stand in it."""
-    return re.sub(r"(://)[^/@]*@", r"\1…@", url)
+    """Return a URL, or a message that names it, without the password and the query that may stand in it."""
+    return re.sub(r"(://[^\s?]*)\?\S*", r"\1?…", re.sub(r"(://)[^/\s]*@", r"\1…@", url))

@@ -94,8 +94,11 @@ def storage(text: str) -> "BaseStorage":
 
 
 def hidden(text: str) -> str:
-    """Return a storage as it may be shown: without its password."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", text)
+    """Return a storage, or a message that names it, as it may be shown: without its password and its query, which may
+    have one, too."""
+    text = re.sub(r"://\S*\?\S*@\S*", "://…", text)  # either the password has a "?", or the query an "@"
+    text = re.sub(r"(://[^:/\s]*):\S*@", r"\1:***@", text)
+    return re.sub(r"(://[^\s?]*)\?\S*", r"\1?…", text)
 
 
 def _reason(error: Exception) -> str:

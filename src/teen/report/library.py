@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..disk.jobs import JobState, listed, names_in
+from ..disk.jobs import LEDGER, JobState, listed, names_in
 from ..disk.lock import holder
 from ..disk.place import Folder
 from ..errors import UserError
@@ -117,7 +117,8 @@ class Library:
             self._summaries[path] = summary
 
     def _as_of_now(self, summary: RunSummary, name: str, path: Path, stamp: Stamp) -> RunSummary:
-        places = (path,) if path == self.root else (path, path.parent)  # a sweep is locked as a whole
+        alone = path == self.root or (path.parent / LEDGER).is_file()  # a job has a lock of its own
+        places = (path,) if alone else (path, path.parent)  # variants are locked as a whole
         changed = max((time for _, time, _ in stamp), default=0) / 1e9
         return summary._replace(name=name, changed=changed, writing=any(map(holder, places)))
 
