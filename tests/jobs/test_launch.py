@@ -87,8 +87,10 @@ def test_trusted_modules_reach_the_processes_and_nobody_else(folder, monkeypatch
 def test_a_cluster_gets_the_same_jobs(folder, monkeypatch, capfd):
     asked = []
 
-    def run(jobs, place, told, resources, retries, address):
-        asked.append((len(jobs), place, resources, retries, address))
+    def run(jobs, place, told, resources, retries, address, begin):
+        assert planned(place) == []  # until it begins
+        begin()
+        asked.append((len(planned(place)), place, resources, retries, address))
         for job in jobs:
             told(Result(job.name, "done", 3))
 

@@ -16,7 +16,8 @@ def ray(monkeypatch):
     """Carry out here what would be sent to a cluster, and return what was asked for."""
     asked = []
 
-    def run(jobs, place, told, resources=None, retries=3, address=None):
+    def run(jobs, place, told, resources, retries, address, begin):
+        begin()
         asked.append((jobs, resources, address))
         for job in jobs:
             told(carry_out(job, place))

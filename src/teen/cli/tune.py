@@ -4,11 +4,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..config import modules
-from ..errors import UserError
-from ..jobs.launch import launch
-from ..jobs.place import place
-from ..jobs.planned import Resources
+from ..jobs import cluster
+from ..jobs.planned import PlannedJob
 from .parser import Parser, add_trust
 from .sweep import admit, for_all, most_of
 from .where import add_where, check_where
@@ -34,7 +31,9 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     flags = parser().parse_args(arguments)
-    check_where(flags.on, flags.address, flags.cores)
+    check_where(flags.on, flags.address)
+    if flags.on == "ray":
+        cluster.needed()  # before there is a study
     from ..jobs.launch import launch
     from ..jobs.place import place
     from ..tune import file as study_file

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ..errors import UserError, notice, one_line
@@ -35,6 +36,12 @@ ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # on Linux as well: it takes 127.0.0.1, which nobody else can reach
     MODE: "token",
 }
+
+
+def needed() -> None:
+    """Raise a UserError where Ray is not installed. It is not imported: `connected` sets variables before that."""
+    if find_spec("ray") is None:
+        raise UserError(INSTALL)
 
 
 def ray() -> Any:

@@ -38,10 +38,13 @@ def launch(
         raise UserError(f"{place} is not a folder")
     done = each(place, lambda job: markers.is_done(place, job), jobs)
     todo = [job for job, over in zip(jobs, done, strict=True) if not over]
-    markers.add_to_ledger(place, jobs)
-    if show:
-        before = f": {len(jobs) - len(todo)} done before" if len(todo) < len(jobs) else ""
-        say(f"{_counted(len(jobs))}{before}")
+
+    def begin() -> None:
+        markers.add_to_ledger(place, jobs)
+        if show:
+            before = f": {len(jobs) - len(todo)} done before" if len(todo) < len(jobs) else ""
+            say(f"{_counted(len(jobs))}{before}")
+
     results: list[Result] = []
 
     def told(result: Result) -> None:
@@ -50,8 +53,12 @@ def launch(
         if show or result.state == "failed":
             tell(result, len(results), len(todo))
 
-    with _trusting(trust):
-        signal = runner(todo, place, told, resources, retries) if todo else None
+    signal = None
+    if todo:
+        with _trusting(trust):
+            signal = runner(todo, place, told, resources, retries, begin=begin)
+    else:
+        begin()
     markers.add_to_ledger(place, jobs)  # again: of two launchers that began at once, one may have lost its entries
     if show and todo:
         _summarise(results, len(todo), place, signal)

@@ -34,10 +34,11 @@ def run(
     resources: Resources | None = None,
     retries: int = 3,
     show: bool = True,
+    begin: Callable[[], None] = lambda: None,
 ) -> int | None:
     """Carry out jobs, and tell the result of each. Return the signal that ended it early. Jobs that another process
-    trains are left to it, so that several may share the work. They are looked at again at the end: if a launcher was
-    killed, the process of its job stops a moment later."""
+    trains are left to it: several may share the work. `begin` is called first: here nothing can stand in their way."""
+    begin()
     with Runner(place, _environment(resources), show) as runner:
         left = list(jobs)
         for last in (False, True):

@@ -35,11 +35,14 @@ def run(
     resources: Resources | None = None,
     retries: int = 3,
     address: str | None = None,
+    begin: Callable[[], None] = lambda: None,
 ) -> int | None:
-    """Carry out jobs, and tell the result of each. Return the signal that ended it early."""
+    """Carry out jobs, and tell the result of each. Return the signal that ended it early. `begin` is called when
+    nothing stands in their way: there is a cluster, and a job fits on one of its machines."""
     with cluster.connected(address, retries) as ray:
         crew = Crew(ray, place, resources, retries)
         cluster.check_fits(ray.nodes(), crew.amounts)
+        begin()
         if not crew.amounts["GPU"] and any(node["Resources"].get("GPU") for node in ray.nodes() if node["Alive"]):
             notice("there are GPUs, and the jobs ask for none: --gpus 1 gives each one of its own")
         with stop_requests() as stop:
