@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,17 +13,19 @@ from pathlib import Path
 import psutil
 import pytest
 
+from teen.cli import main as cli
 from teen.disk.checkpoint import latest
 from teen.errors import UserError
 from teen.jobs import cluster as clusters
 from teen.jobs.carry_out import carry_out
-from teen.jobs.place import place
+from teen.jobs.place import Folder, place
 from teen.jobs.planned import PlannedJob
-from teen.jobs.snapshots import newest
+from teen.jobs.snapshots import newest, step_of
 from tests.jobs.sweeping import ROOT, finished, jobs, logs, start
 from tests.jobs.torn import offered
 
 LONG = 500  # seconds until a test gives up
+NOBODY = "127.0.0.1:1"  # an address at which no cluster answers
 NODES = """
 import sys
 from ray.cluster_utils import Cluster
@@ -34,6 +37,25 @@ for line in sys.stdin:
     print("removed", flush=True)
 cluster.shutdown()
 """
+SWEEP = """
+[settings]
+env = "Pendulum-v1"
+steps = 300
+warmup = 50
+[grid]
+width = [8, 16]
+"""
+STUDY = """
+[tune]
+trials = 2
+[settings]
+env = "Pendulum-v1"
+steps = 300
+warmup = 50
+[search]
+lr = { low = 1e-4, high = 1e-2, log = true }
+"""
+INSTALL = 'teen: jobs on a cluster need a package: pip install "teen-rl[cluster]"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -105,10 +127,12 @@ def markers(folder: Path, name: str) -> list[dict]:
 
 
 def under_way(folder: Path) -> list[dict]:
-    """Return the markers of jobs in the middle: they have a checkpoint, and are not at their end."""
-    return [
-        running for running in markers(folder, "running") if (latest(folder / running["job"] / "checkpoint") or 0) > 0
-    ]
+    """Return the markers of jobs in the middle: they have a checkpoint, here or uploaded, and are not at their end."""
+
+    def reached(job: Path) -> int:
+        return max([latest(job / "checkpoint") or 0, *(step_of(path.name) for path in job.glob("state-*"))])
+
+    return [running for running in markers(folder, "running") if reached(folder / running["job"]) > 0]
 
 
 def undisturbed(folder: Path, planned: list[PlannedJob]) -> dict[str, bytes]:
@@ -117,9 +141,22 @@ def undisturbed(folder: Path, planned: list[PlannedJob]) -> dict[str, bytes]:
     return logs(folder)
 
 
-def test_a_local_cluster_trains_and_tells_a_failure_once(tmp_path):
+def fetched(where: str, planned: list[PlannedJob], to: Path) -> dict[str, bytes]:
+    """Bring the runs of jobs from a folder or a URL into a folder, and return their logs."""
+    at = place(where)
+    for job in planned:
+        if isinstance(at, Folder):
+            shutil.copytree(at.root / job.name, to / job.name)
+        else:
+            newest(at, job.name, to / job.name)
+    return logs(to)
+
+
+@pytest.mark.parametrize("protocol", ["", pytest.param("file://", marks=pytest.mark.full)])
+def test_a_local_cluster_trains_and_tells_a_failure_once(protocol, tmp_path):
     """It comes and goes with the command, and nobody else can reach it."""
-    process = start(tmp_path / "s", 2, "--faulty", "--steps", "200")
+    where = f"{protocol}{tmp_path / 's'}"
+    process = start(where, 2, "--faulty", "--steps", "200")
     until(process, lambda: markers(tmp_path / "s", "running"), "a job")
     children = psutil.Process(process.pid).children(recursive=True)
     listening = [c.laddr.ip for p in children for c in p.net_connections() if c.status == "LISTEN"]
@@ -130,8 +167,10 @@ def test_a_local_cluster_trains_and_tells_a_failure_once(tmp_path):
     assert ours == ["2 jobs", "2 jobs: 1 done, 1 failed"]
     failure, hint = err.splitlines()
     assert "delay=1,seeds=0 failed: environment tests.toys:Faulty-raises-v0 failed in lane 0, seed 1" in failure
-    assert "teen status" in hint
-    assert logs(tmp_path / "s", "td3,delay=2*") == undisturbed(tmp_path / "u", jobs(2, steps=200)[1:])
+    assert f"teen status {where} --failed" in hint
+    assert [failed["job"] for failed in markers(tmp_path / "s", "failed")] == ["td3,delay=1,seeds=0"]
+    good = jobs(2, steps=200)[1:]
+    assert fetched(where, good, tmp_path / "back") == undisturbed(tmp_path / "u", good)
     _, alive = psutil.wait_procs(children, 20)
     assert alive == []
 
@@ -162,29 +201,26 @@ def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
     path = str(offered(tmp_path / "package"))
     nodes, folder = Nodes(short_folder(tmp_path_factory), path), tmp_path / "s"
     process = start(f"{protocol}://{folder}", 4, "--address", nodes.address, PYTHONPATH=path, **nodes.token)
-
-    def uploaded():
-        return [m for m in markers(folder, "running") if len(list((folder / m["job"]).glob("state-*"))) > 1]
-
     try:
-        until(process, uploaded, "a job with an uploaded checkpoint")
-        os.kill(uploaded()[0]["pid"], signal.SIGKILL)
-        until(process, lambda: len(uploaded()) >= 2, "jobs on both nodes")
+        until(process, lambda: under_way(folder), "a job with an uploaded checkpoint")
+        os.kill(under_way(folder)[0]["pid"], signal.SIGKILL)
+        until(process, lambda: len(under_way(folder)) >= 2, "jobs on both nodes")
         nodes.remove_one()
         code, out, err = finished(process, LONG)
     finally:
         nodes.close()
     assert (code, err) == (0, "")
     assert (out.splitlines()[-1], len(out.splitlines())) == ("4 jobs: 4 done", 6)
-    where = place(f"file://{folder}")
-    for job in jobs(4):
-        newest(where, job.name, tmp_path / "back" / job.name)
-    assert logs(tmp_path / "back") == undisturbed(tmp_path / "u", jobs(4))
+    assert fetched(f"file://{folder}", jobs(4), tmp_path / "back") == undisturbed(tmp_path / "u", jobs(4))
+    code, out, err = finished(start(f"{protocol}://{folder}", 4, "--address", NOBODY, PYTHONPATH=path), LONG)
+    assert (code, out, err) == (0, "4 jobs: 4 done before\n", "")
 
 
 @pytest.mark.full
-def test_ctrl_c_stops_jobs_cleanly_and_the_same_command_goes_on(tmp_path):
-    process = start(tmp_path / "s", 3)
+@pytest.mark.parametrize("protocol", ["", "file://"])
+def test_ctrl_c_stops_jobs_cleanly_and_the_same_command_goes_on(protocol, tmp_path):
+    where = f"{protocol}{tmp_path / 's'}"
+    process = start(where, 3)
     until(process, lambda: under_way(tmp_path / "s"), "a job in the middle")
     process.send_signal(signal.SIGINT)
     code, out, err = finished(process, LONG)
@@ -193,9 +229,13 @@ def test_ctrl_c_stops_jobs_cleanly_and_the_same_command_goes_on(tmp_path):
     assert "notice: stopping after this chunk" in err
     assert markers(tmp_path / "s", "running") == markers(tmp_path / "s", "failed") == []
     assert "stopped after" in out
-    code, out, err = finished(start(tmp_path / "s", 3), LONG)
+    code, out, err = finished(start(where, 3), LONG)
     assert (code, err) == (0, "")
-    assert logs(tmp_path / "s") == undisturbed(tmp_path / "u", jobs(3))
+    assert fetched(where, jobs(3), tmp_path / "back") == undisturbed(tmp_path / "u", jobs(3))
+    starts = [path.read_text().count('"started"') for path in (tmp_path / "back").glob("*/machine.json")]
+    assert max(starts) == 2  # it went on, and did not begin anew
+    code, out, err = finished(start(where, 3, "--address", NOBODY), LONG)
+    assert (code, out, err) == (0, "3 jobs: 3 done before\n", "")
 
 
 @pytest.mark.full
@@ -212,7 +252,7 @@ def test_what_cannot_be_joined_is_one_line(nodes, tmp_path):
     [
         ("ray://127.0.0.1:10001", "give HOST:PORT of the cluster"),
         ("head", "is not HOST:PORT, nor auto"),
-        ("127.0.0.1:1", "no cluster answers at --address 127.0.0.1:1"),
+        (NOBODY, f"no cluster answers at --address {NOBODY}"),
         ("127.0.0.1:99999999", "no cluster answers"),
     ],
 )
@@ -243,7 +283,30 @@ def test_a_worker_has_its_variables_before_jax_is_imported():
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, check=True)
 
 
-def test_without_ray_it_says_what_to_install(monkeypatch):
+def test_what_never_fits_is_one_line_of_the_command_before_anything_is_written(tmp_path):
+    (tmp_path / "grid.toml").write_text(SWEEP)
+    command = [sys.executable, "-m", "teen", "sweep", "grid.toml", "--on", "ray", "--cores", "9999"]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    ended = subprocess.run(command, env=variables, cwd=tmp_path, text=True, capture_output=True, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended
+    assert ended.stderr.startswith("teen: a job asks for 9999 cores, 0 GPUs")
+    assert [path.name for path in tmp_path.iterdir()] == ["grid.toml"]
+
+
+@pytest.mark.parametrize(("command", "text"), [("sweep", SWEEP), ("tune", STUDY)], ids=["sweep", "tune"])
+def test_without_ray_a_command_says_what_to_install_and_writes_nothing(command, text, tmp_path, monkeypatch, capfd):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r'pip install "teen-rl\[cluster\]"'), clusters.connected(None):
-        pass
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.toml").write_text(text)
+    assert cli.main([command, "file.toml", "--on", "ray"]) == 2
+    assert capfd.readouterr() == ("", INSTALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["file.toml"]
+
+
+def test_an_address_at_which_nobody_answers_leaves_nothing_behind(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(SWEEP)
+    assert cli.main(["sweep", "grid.toml", "--on", "ray", "--address", NOBODY]) == 2
+    said = capfd.readouterr()
+    assert (said.out, said.err.count("\n"), "no cluster answers" in said.err) == ("", 1, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["grid.toml"]
