@@ -34,8 +34,6 @@ usage: teen COMMAND [options]
   teen status runs/sweep                           every job: waiting, running, done or failed, and why
   teen fetch s3://lab/sweep --out runs/sweep       the runs of jobs at a URL, to compare and report them
   teen paper                                       every table and figure of the paper
-  teen status runs/sweep                           every job: waiting, running, done or failed, and why
-  teen tune study.toml                             a search for good settings, with Optuna
   teen doctor                                      what works on this machine, and what to do about the rest
   teen completion bash                             a script that completes commands and flags; or zsh, fish
 
@@ -47,7 +45,7 @@ COMMANDS = (
     "train", "eval", "play", "export", "share", "envs", "analyze", "compare", "report", "serve", "sweep", "tune",
     "status", "fetch", "paper", "doctor", "completion",
 )  # fmt: skip
-WORKERS = (["train"], ["paper"], ["tune"])  # what they do counts, not what they print
+WORKERS = (["train"], ["sweep"], ["tune"], ["paper"])  # what they do counts, not what they print
 EXIT_CODES = {UserError: 2, EnvironmentFault: 3, LearnerFault: 4, StorageFault: 5}
 
 

@@ -64,7 +64,7 @@ def planned(sweep: Sweep, file: Path, trust: Trust, most: Most = ANYWHERE) -> li
     combinations = list(sweep.combinations())
     if len(combinations) > LENGTHY:
         notice(f"planning {len(combinations):,} combinations")
-    _admit(combinations, file, trust)
+    admit(combinations, file, trust)
 
     def most_lanes(job: Job) -> int:
         spec = tasks.spec(job)
@@ -77,7 +77,7 @@ def most_of(gpus: Gpus) -> Most:
     return ANYWHERE if gpus is None else ON_GPU if gpus else ON_CPU
 
 
-def _admit(combinations: Sequence[dict[str, Any]], file: Path, trust: Trust) -> None:
+def admit(combinations: Sequence[dict[str, Any]], file: Path, trust: Trust) -> None:
     """Import the modules that are named, where they are trusted: a file may be a stranger's."""
     seen: set[str] = set()
     for settings in combinations:

@@ -37,7 +37,8 @@ def run(
     begin: Callable[[], None] = lambda: None,
 ) -> int | None:
     """Carry out jobs, and tell the result of each. Return the signal that ended it early. Jobs that another process
-    trains are left to it: several may share the work. `begin` is called first: here nothing can stand in their way."""
+    trains are left to it, so that several may share the work. They are looked at again at the end: if a launcher was
+    killed, the process of its job stops a moment later. `begin` is called first: here nothing stands in their way."""
     begin()
     with Runner(place, _environment(resources), show) as runner:
         left = list(jobs)
