@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -96,16 +98,21 @@ class Nodes:
         self.process.stdout.close()
 
 
+@contextmanager
+def two_nodes(path: str = "") -> Iterator[Nodes]:
+    """Start nodes, in a folder whose name leaves room for those of sockets."""
+    with TemporaryDirectory(prefix="r", ignore_cleanup_errors=True) as folder:
+        made = Nodes(Path(folder), path)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
 @pytest.fixture
-def nodes(tmp_path_factory):
-    made = Nodes(short_folder(tmp_path_factory))
-    yield made
-    made.close()
-
-
-def short_folder(tmp_path_factory) -> Path:
-    """Return a folder whose path leaves room for the names of sockets."""
-    return tmp_path_factory.mktemp("r")
+def nodes():
+    with two_nodes() as made:
+        yield made
 
 
 def until(process: subprocess.Popen[str], true: Callable[[], object], what: str) -> None:
@@ -197,18 +204,15 @@ def test_a_lost_worker_and_a_lost_node_change_nothing(nodes, tmp_path):
 
 @pytest.mark.full
 @pytest.mark.parametrize("protocol", ["file", "torn"])
-def test_the_same_with_storage_on_a_url(protocol, tmp_path_factory, tmp_path):
-    path = str(offered(tmp_path / "package"))
-    nodes, folder = Nodes(short_folder(tmp_path_factory), path), tmp_path / "s"
-    process = start(f"{protocol}://{folder}", 4, "--address", nodes.address, PYTHONPATH=path, **nodes.token)
-    try:
+def test_the_same_with_storage_on_a_url(protocol, tmp_path):
+    path, folder = str(offered(tmp_path / "package")), tmp_path / "s"
+    with two_nodes(path) as nodes:
+        process = start(f"{protocol}://{folder}", 4, "--address", nodes.address, PYTHONPATH=path, **nodes.token)
         until(process, lambda: under_way(folder), "a job with an uploaded checkpoint")
         os.kill(under_way(folder)[0]["pid"], signal.SIGKILL)
         until(process, lambda: len(under_way(folder)) >= 2, "jobs on both nodes")
         nodes.remove_one()
         code, out, err = finished(process, LONG)
-    finally:
-        nodes.close()
     assert (code, err) == (0, "")
     assert (out.splitlines()[-1], len(out.splitlines())) == ("4 jobs: 4 done", 6)
     assert fetched(f"file://{folder}", jobs(4), tmp_path / "back") == undisturbed(tmp_path / "u", jobs(4))
