@@ -23,7 +23,23 @@ class Good:
         return [row for batch in self.batches for row in batch]
 
 
-class Raises(Good):
+class Reached(Good):
+    """Knows when a method is reached: `_reach` is told its name."""
+
+    def begin(self, run):
+        super().begin(run)
+        self._reach("begin")
+
+    def log(self, rows):
+        super().log(rows)
+        self._reach("log")
+
+    def close(self):
+        super().close()
+        self._reach("close")
+
+
+class Raises(Reached):
     def __init__(self, where, error=None, count=1):
         super().__init__()
         self.where, self.error, self.left = where, error or RuntimeError(f"no\n{where} \x1b[31mtoday"), count
@@ -34,20 +50,8 @@ class Raises(Good):
             if self.left == 0:
                 raise self.error
 
-    def begin(self, run):
-        super().begin(run)
-        self._reach("begin")
 
-    def log(self, rows):
-        super().log(rows)
-        self._reach("log")
-
-    def close(self):
-        super().close()
-        self._reach("close")
-
-
-class Hangs(Good):
+class Hangs(Reached):
     """Does not return from a method before `freed` is set."""
 
     def __init__(self, where):
@@ -58,15 +62,3 @@ class Hangs(Good):
         if where == self.where:
             self.reached.set()
             self.freed.wait()
-
-    def begin(self, run):
-        super().begin(run)
-        self._reach("begin")
-
-    def log(self, rows):
-        super().log(rows)
-        self._reach("log")
-
-    def close(self):
-        super().close()
-        self._reach("close")

@@ -46,7 +46,7 @@ def command(arguments: list[str]) -> int:
     from ..jobs.launch import launch
     from ..jobs.place import place
 
-    given = flags.on == "ray" or flags.cores is not None or flags.gpus is not None
+    given = flags.on == "ray" or flags.gpus is not None
     resources = for_all(jobs, flags.cores, flags.gpus) if given else None  # as the machine is
     return launch(
         jobs,

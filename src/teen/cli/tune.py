@@ -35,7 +35,7 @@ def command(arguments: list[str]) -> int:
     asked = study_file.read(flags.file)
     admit([asked.settings], flags.file, flags.trust)
     where = place(flags.out or asked.out or f"runs/{flags.file.stem}")
-    given = flags.on == "ray" or flags.cores is not None or flags.gpus is not None
+    given = flags.on == "ray" or flags.gpus is not None
 
     def launched(jobs: Sequence[PlannedJob]) -> int:
         resources = for_all(jobs, flags.cores, flags.gpus) if given else None  # as the machine is
