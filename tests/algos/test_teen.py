@@ -36,6 +36,8 @@ def noise_of(cfg, seed, rows=ROWS):
         {"member": {"target_actors": False}},
         {"member": {"critics": 2}},
         {"discriminator_window": 10},
+        {"alpha": 20.0, "alpha_scale": "q", "regularise": "all", "epsilon": 0.01},
+        {"alpha": 20.0, "alpha_scale": "q", "actor_q": "mean", "epsilon": 0.01},
     ],
     ids=str,
 )
@@ -61,6 +63,7 @@ def test_four_updates_equal_the_numpy_reference(changes):
                 regularised=chosen,
                 alpha=cfg.alpha,
                 epsilon=cfg.epsilon,
+                alpha_scale=cfg.alpha_scale,
                 actor_q=cfg.actor_q,
                 actors=cfg.actors,
                 target_actors=cfg.member.target_actors,
@@ -149,6 +152,20 @@ def test_clipped_log_and_its_gradient_by_hand():
     value, gradient = jax.vmap(jax.value_and_grad(lambda p: ops.clipped_log(jnp.log(p), jnp.array(0.1))))(q)
     np.testing.assert_allclose(value, np.log([0.1, 0.1001, 0.5, 0.8999, 0.9]), rtol=1e-5)
     np.testing.assert_allclose(gradient, [0, 1 / 0.1001, 2, 1 / 0.8999, 0], rtol=1e-5)
+
+
+def test_a_relative_alpha_knows_the_size_of_q_but_not_its_gradient():
+    """With Q = -3 everywhere, α = 2 relative to Q is α = 6: a weight that followed Q's sign would punish."""
+    absolute, relative = config(alpha=6.0), config(alpha=2.0, alpha_scale="q")
+    state = start(ALGO, absolute)
+    flat = zeros(state.members.critics)
+    last = flat[-1]._replace(bias=jnp.full_like(flat[-1].bias, -3.0))
+    state = state._replace(members=state.members._replace(critics=(*flat[:-1], last)))
+    batch = for_actors(random_batch(ROWS, N))._replace(reward=jnp.full(ROWS, -3.0))  # y = -3: critics stay
+    arguments = state, batch, clock(2), noise_of(absolute, 0)
+    (one, _), (other, _) = (compiled(ALGO)(cfg, *arguments) for cfg in (absolute, relative))
+    assert any(differ(one.members.actor, state.members.actor))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7), one.members, other.members)
 
 
 def test_warm_up_rows_never_train_the_discriminator():

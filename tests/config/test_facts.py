@@ -24,7 +24,8 @@ def test_what_changes_results_but_not_speed():
 
 
 def test_what_older_runs_had():
-    assert facts.values_before() == {"n_step": 1, "target_entropy": -1.0, "from_": "", "from_seed": -1}
+    since = {"n_step": 1, "target_entropy": -1.0, "from_": "", "from_seed": -1, "alpha_scale": "absolute"}
+    assert facts.values_before() == since
 
 
 def test_they_are_known_without_jax():

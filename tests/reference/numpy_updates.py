@@ -329,6 +329,7 @@ def teen_update(
     actors="all",
     target_actors=True,
     discriminator_rows=None,
+    alpha_scale="absolute",
 ):
     """One TEEN gradient step: target, critics, discriminator, then (do_actor) actors, targets.
 
@@ -338,6 +339,7 @@ def teen_update(
     actors: "all" or "selected-only" (actors not regularised stay, and so does their Adam state).
     target_actors: False takes the next actions from the online actors, still smoothed.
     discriminator_rows: optional booleans (B,); the discriminator uses only these rows with z >= 0.
+    alpha_scale: "absolute", or "q": alpha times the mean over rows of |Q|, of the Q that the actor follows.
 
     info: y (B,), critic_loss (mean over members and their critics), discriminator_loss,
     actor_losses ((N,), of members that stay too, or None without an actor step); each loss is
@@ -388,13 +390,19 @@ def teen_update(
         first_critics = [member["critics"][0] for member in members]
         actor_losses = np.zeros(len(members))
         for k, member in enumerate(members):
+            followed = [first_critics[k]] if actor_q == "own" else first_critics
+            weight = regularised[k] * alpha
+            if alpha_scale == "q":
+                action = actor_action(member["actor"], batch["obs"])
+                q = np.mean([critic_value(critic, batch["obs"], action) for critic in followed], axis=0)  # (B,)
+                weight *= np.mean(np.abs(q))
             actor_losses[k], grads = actor_loss_and_grads(
                 member["actor"],
-                [first_critics[k]] if actor_q == "own" else first_critics,
+                followed,
                 batch["obs"],
                 discriminator=discriminator,
                 member=k,
-                weight=regularised[k] * alpha,
+                weight=weight,
                 epsilon=epsilon,
             )
             if actors == "all" or regularised[k] != 0.0:

@@ -13,7 +13,7 @@ from jax import Array, random, vmap
 
 from .. import nets, ops
 from ..errors import UserError
-from ..settings import config, per_lane, setting
+from ..settings import Facts, config, per_lane, setting
 from ..spec import Acted, Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
 from .base import LONGEST, MOST_MEMBERS, Learner, Objective, chosen, every, saturated_share, when
@@ -28,6 +28,12 @@ class Config:
     n: int = setting(10, "sub-policies in the ensemble", "TEEN §6", low=1, high=MOST_MEMBERS)
     m: int = setting(2, "critics whose minimum makes the target", "TEEN App. B.2", low=1, high=MOST_MEMBERS)
     alpha: float = per_lane(0.2, "weight of being recognisable", "TEEN §6, MuJoCo")
+    alpha_scale: Literal["absolute", "q"] = setting(
+        "absolute",
+        "alpha itself is the weight, or alpha times the batch mean of |Q|",
+        "TEEN §4.2: absolute",
+        Facts(before="absolute"),
+    )
     epsilon: float = per_lane(0.1, "q is clipped to [epsilon, 1 - epsilon]", "TEEN §4.2", above=0)
     period: int = setting(50_000, "how long one member stays regularised", "TEEN App. B.2", low=1, high=LONGEST)
     period_unit: Literal["steps", "episodes"] = setting(
@@ -152,9 +158,16 @@ def objective(cfg: Config, state: State, obs: Array, member: PyTree, k: Array, s
         else:
             q = stack(cfg).learner.q(cfg.member, member, obs, action)
         log_q = nets.discriminator(state.discriminator, obs, action)[:, k]
-        return q + selected * cfg.alpha * ops.clipped_log(log_q, cfg.epsilon)  # Eq. 14's sign
+        return q + selected * weight(cfg, q) * ops.clipped_log(log_q, cfg.epsilon)  # Eq. 14's sign
 
     return worth
+
+
+def weight(cfg: Config, q: Array) -> Array | float:
+    """Return α, or α relative to the size of Q, (batch,): a constant of the actor's objective, with no gradient."""
+    if cfg.alpha_scale == "absolute":
+        return cfg.alpha
+    return cfg.alpha * jax.lax.stop_gradient(jnp.abs(q).mean())
 
 
 def regularised(cfg: Config, state: State, clock: Clock) -> Array:
