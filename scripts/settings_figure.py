@@ -1,0 +1,76 @@
+"""Show what settings give: print the tables of results/settings-300k, write docs/images/settings.png."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from teen.paper.page import plus_minus
+from teen.report import runs, statistics
+from teen.report.figures import COLOURS, short_step
+
+ROOT = Path(__file__).parents[1]
+RUNS = ROOT / "results" / "settings-300k"
+TASKS = ("Walker2d-v4", "Hopper-v4")  # on which settings were chosen
+ALGORITHMS = ("teen", "td3", "sac")
+STEPS = (240_000, 300_000)  # where the shortest runs end, and the others
+
+
+def names(algo: str) -> list[str]:
+    """Return the settings of an algorithm: the paper's, then learning rates, then what was changed beside a rate."""
+    found = {path.name for task in TASKS for path in (RUNS / algo / task).iterdir()}
+    return sorted(found, key=lambda name: (name != "paper", "," in name, name))
+
+
+def scores(algo: str, task: str, name: str, step: int) -> np.ndarray:
+    """Return each seed's mean over the 50,000 steps before; nothing for a run that is not there or ended sooner."""
+    folder = RUNS / algo / task / name
+    run = runs.read(folder) if folder.is_dir() else None
+    return statistics.last_mean(run, step) if run and run.steps[-1] >= step else np.empty(0)
+
+
+def table(algo: str) -> list[str]:
+    columns = [(task, step) for task in TASKS for step in STEPS]
+    heads = [f"{task}, {short_step(step)}" for task, step in columns]
+    lines = [f"| {algo.upper()} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    for name in names(algo):
+        each = [scores(algo, task, name, step) for task, step in columns]
+        cells = [plus_minus(s.mean() if s.size else None, statistics.sample_std(s)) for s in each]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def draw(axes: Axes, algo: str, task: str) -> None:
+    """Draw each seed as a dot and each mean as a bar, a row for each setting; grey where the shortest runs end."""
+    rows = names(algo)
+    for row, name in enumerate(rows):
+        for step, colour, place in zip(STEPS, ("0.6", COLOURS[0]), (row - 0.2, row + 0.2), strict=True):
+            values = scores(algo, task, name, step)
+            axes.plot(values, np.full(values.size, place), "o", color=colour, alpha=0.6, markersize=3, mew=0)
+            if values.size:
+                axes.plot([values.mean()] * 2, [place - 0.18, place + 0.18], color=colour, linewidth=2)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(labelsize=7)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(left=0)
+    axes.set_title(f"{algo.upper()}, {task}", fontsize=9)
+    axes.grid(axis="x", alpha=0.25)
+
+
+def main() -> None:
+    algorithms = [algo for algo in ALGORITHMS if (RUNS / algo).is_dir()]
+    rows = [len(names(algo)) for algo in algorithms]
+    figure = Figure(figsize=(9, 0.26 * sum(rows) + 0.7 * len(rows)), dpi=120, layout="constrained")
+    grid = figure.subplots(len(rows), len(TASKS), squeeze=False, sharey="row", height_ratios=rows)
+    for line, algo in zip(grid, algorithms, strict=True):
+        for axes, task in zip(line, TASKS, strict=True):
+            draw(axes, algo, task)
+        print("\n".join([*table(algo), ""]))
+    for axes in grid[-1]:
+        axes.set_xlabel("return at 240k (grey) and at 300k (blue), mean of 50,000 steps", fontsize=8)
+    figure.savefig(ROOT / "docs" / "images" / "settings.png")
+
+
+if __name__ == "__main__":
+    main()
