@@ -13,13 +13,25 @@ from scipy.stats import ttest_ind
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "evidence.md").read_text()
 BASELINES = (ROOT / "docs" / "baselines.md").read_text()
+README = (ROOT / "README.md").read_text()
 PAPER = "paper/runs/"
-TEEN = PAPER + "teen-HalfCheetah-v4,alpha=0.2+0,seeds=0-4/"
+TEEN = PAPER + "teen-HalfCheetah-v4,alpha=0.2"
+FIRST_FIVE = f"{TEEN}+0,seeds=0-4/alpha=0.2"
 MILLION = {
-    "TEEN": TEEN + "alpha=0.2",
-    "TEEN α = 0": TEEN + "alpha=0",
-    "SAC": PAPER + "sac-HalfCheetah-v4,seeds=0-9",
-    "TD3": PAPER + "td3-HalfCheetah-v4,seeds=0-9",
+    "TEEN": [FIRST_FIVE, f"{TEEN},seeds=5-9"],
+    "TEEN α = 0": [f"{TEEN}+0,seeds=0-4/alpha=0"],
+    "SAC": [PAPER + "sac-HalfCheetah-v4,seeds=0-9"],
+    "TD3": [PAPER + "td3-HalfCheetah-v4,seeds=0-9"],
+}
+ALL_TASKS = {
+    "HalfCheetah-v4": MILLION,
+    "Hopper-v4": {
+        "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
+        "SAC": ["reference-300k/sac-Hopper-v4"],
+        "TD3": ["reference-300k/td3-Hopper-v4"],
+    },
+    "Walker2d-v4": {"TEEN": ["settings-300k/teen/Walker2d-v4/paper"]},
+    "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
 }
 
 
@@ -35,13 +47,27 @@ def evaluations(run, every=1):
     ]
 
 
+def several(runs):
+    """Return the evaluations of every seed of several runs."""
+    return [seed for run in runs for seed in evaluations(run)]
+
+
 def spread(values, digits=0):
     """Return the text of mean ± sample standard deviation, which divides by n − 1."""
     return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
 
 
+def last_means(seeds, step):
+    return [means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds]
+
+
 def last(seeds, step):
-    return spread([means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds])
+    return spread(last_means(seeds, step))
+
+
+def p_value(one, other, step):
+    """Welch's test between the seeds' means of the last 50,000 steps."""
+    return ttest_ind(last_means(one, step), last_means(other, step), equal_var=False).pvalue
 
 
 def best(seeds, step):
@@ -74,17 +100,118 @@ def test_normalised_observations():
 
 @pytest.mark.parametrize("label", MILLION)
 def test_one_million_steps(label):
-    seeds = evaluations(MILLION[label])
+    seeds = several(MILLION[label])
     assert cells(PAGE, f"**ours: {label}**") == [
         measure(seeds, step) for step in (500_000, 1_000_000) for measure in (last, best)
     ]
 
 
 def test_readme_has_the_same_scores():
-    row = cells((ROOT / "README.md").read_text(), "here")
-    assert [re.match(r"\d+ ± \d+", cell)[0] for cell in row] == [
-        last(evaluations(run), 1_000_000) for run in MILLION.values()
+    for task, runs in ALL_TASKS.items():
+        step, words = (1_000_000, "1M") if task == "HalfCheetah-v4" else (300_000, "300k")
+        for cell, label in zip(cells(README, f"{task}, {words}"), MILLION, strict=True):
+            seeds = several(runs.get(label, []))
+            assert cell.removesuffix(")").replace(" seeds", "") == (
+                f"{last(seeds, step)} ({len(seeds)}" if seeds else "–"
+            )
+    higher = last(evaluations("settings-300k/teen/Walker2d-v4/lr=0.001"), 300_000)
+    assert f"with `--lr 1e-3` TEEN has {higher} on Walker2d-v4 at 300k" in " ".join(README.split())
+
+
+def test_the_table_of_all_tasks():
+    lines = re.findall(r"^\| ((?:HalfCheetah|Hopper|Walker2d|Ant)-v4), (300k|500k|1M) \|(.*)\|$", PAGE, re.MULTILINE)
+    assert [line[:2] for line in lines] == [
+        *(("HalfCheetah-v4", steps) for steps in ("300k", "500k", "1M")),
+        *((task, "300k") for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4")),
     ]
+    for task, words, rest in lines:
+        step = {"300k": 300_000, "500k": 500_000, "1M": 1_000_000}[words]
+        ours = [several(ALL_TASKS[task].get(label, [])) for label in MILLION]
+        expected = [last(seeds, step) if seeds else "–" for seeds in ours]
+        expected += [printed(algo, task, step) for algo in ("TEEN", "SAC", "TD3")]
+        *found, others = (cell.strip() for cell in rest.split("|"))
+        assert found == expected
+        assert others.startswith(best_of_others(task, step))
+
+
+def table(name):
+    with (ROOT / "src" / "teen" / "paper" / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def printed(algo, task, step):
+    """What the paper prints, "–" for nothing."""
+    name = task.replace("-v4", "-v3")
+    rows = [r for r in table("paper_tables.csv") if (r["algo"], r["env"], r["env_step"]) == (algo, name, str(step))]
+    return f"{rows[0]['mean']} ± {rows[0]['spread']}" if rows else "–"
+
+
+def best_of_others(task, step):
+    """The highest last mean of any TD3 or SAC, and the beginning of whose it is."""
+    rows = [
+        (float(row["mean"]), float(row["std"]), row)
+        for row in table("reference_results.csv")
+        if row["env"].lower().startswith(task.removesuffix("-v4").lower() + "-v") and row["env_step"] == str(step)
+        if row["metric"].startswith("mean_last_") and re.fullmatch(r"(TD3|SAC)(\(.*)?", row["algo"].upper())
+    ]
+    mean, std, row = max(rows, key=lambda row: row[0])
+    return f"{mean:.0f} ± {std:.0f} ({re.split('[@/_]', row['source'])[1].capitalize()}'s {row['algo'][:3]}"
+
+
+def gain(one, other, step):
+    return f"{100 * (np.mean(last_means(one, step)) / np.mean(last_means(other, step)) - 1):.0f} %"
+
+
+def test_what_is_said_of_the_claims():
+    text = " ".join(PAGE.split())
+    teen, control, sac, td3 = (several(runs) for runs in MILLION.values())
+    hopper = {label: several(runs) for label, runs in ALL_TASKS["Hopper-v4"].items()}
+    half, million = 500_000, 1_000_000
+    for said in (
+        f"HalfCheetah-v4 at 1M +{gain(teen, td3, million)} (p = {p_value(teen, td3, million):.3f})",
+        f"HalfCheetah-v4 at 1M +{gain(teen, sac, million)} (p = {p_value(teen, sac, million):.2f})",
+        f"3126 against 2087 (p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f})",
+        f"on HalfCheetah-v4 at 1M +{gain(teen, control, million)} (p = {p_value(teen, control, million):.2f})",
+        f"{gain(teen, td3, half)} more at 500k and {gain(teen, td3, million)} at 1M (both p = 0.006)",
+        f"{gain(teen, sac, half)} more at both "
+        f"(p = {p_value(teen, sac, half):.2f} and {p_value(teen, sac, million):.2f})",
+        f"the return is {gain(teen, control, half)} higher at 500k and {gain(teen, control, million)} at 1M, "
+        f"p = {p_value(teen, control, half):.2f} and {p_value(teen, control, million):.2f}",
+        f"The lowest seed of TEEN has {min(last_means(teen, million)):.0f}, the lowest of TD3 "
+        f"{min(last_means(td3, million)):.0f}.",
+        f"(p = {p_value(control, sac, million):.2f} at 1M), and {gain(control, td3, million)} above TD3 "
+        f"(p = {p_value(control, td3, million):.2f})",
+        f"alone, {last(evaluations(FIRST_FIVE), million)} at 1M, and seeds 5–9 elsewhere, {last(teen[5:], million)}",
+        f"(p = {p_value(teen[:5], sac, million):.2f}) than all ten do",
+    ):
+        assert said in text, said
+    assert {f"{p_value(teen, td3, step):.3f}" for step in (half, million)} == {"0.006"}
+    assert gain(teen, sac, half) == gain(teen, sac, million)
+    assert p_value(hopper["TEEN"], hopper["TD3"], 300_000) < 0.001
+    assert "(HalfCheetah-v4: p = 0.006; Hopper-v4: p < 0.001)" in README
+    assert f"(α = 0.2 against α = 0: p = {p_value(teen, control, million):.2f})" in README
+    for step, share in ((million, 67), (half, 45)):
+        least, middle, most = (np.mean(last_means(seeds, step)) for seeds in (td3, control, teen))
+        assert round(100 * (middle - least) / (most - least)) == share
+    assert "67 % of it, and 45 % at 500k" in text
+
+
+def test_how_often_a_seed_beats_another_at_one_million_steps():
+    text = " ".join(PAGE.split())
+    teen, control, sac, td3 = (last_means(several(runs), 1_000_000) for runs in MILLION.values())
+    for other, said in (
+        (td3, "probability {:.2f}"),
+        (sac, "probability {:.2f} at 1M"),
+        (control, "probability {:.2f}"),
+    ):
+        wins = np.mean([a > b for a in teen for b in other])
+        assert said.format(wins) in text
+    with (ROOT / "results/paper/report/data/improvement.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if (row["step"], row["label"]) == ("1000000", "teen alpha=0.2")]
+    low_high = {row["over"]: (float(row["low"]), float(row["high"])) for row in rows}
+    assert "interval {:.2f} to {:.2f}. The lowest seed".format(*low_high["td3"]) in text
+    assert "0.87 at 1M, interval {:.2f} to {:.2f}".format(*low_high["sac"]) in text
+    assert "0.74, 95 % interval {:.2f} to {:.2f}".format(*low_high["teen alpha=0"]) in text
 
 
 def test_settings_of_sac_at_300k():
@@ -118,10 +245,11 @@ def test_diagnostics_at_one_million_steps():
     values = defaultdict(list)
     columns = ("TEEN α = 0", "TEEN", "TD3", "SAC")
     for label in columns:
-        with gzip.open(ROOT / "results" / MILLION[label] / "diagnostics.csv.gz", "rt") as file:
-            for row in csv.DictReader(file):
-                if row["step"] == "1000000":
-                    values[row["quantity"], label].append(float(row["value"]))
+        for run in MILLION[label]:
+            with gzip.open(ROOT / "results" / run / "diagnostics.csv.gz", "rt") as file:
+                at_end = [row for row in csv.DictReader(file) if row["step"] == "1000000"]
+            for row in at_end:
+                values[row["quantity"], label].append(float(row["value"]))
     for quantity, (first, digits) in rows.items():
         by_seed = [values[quantity, label] for label in columns]
         assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
@@ -138,12 +266,6 @@ def setting(task, name):
     return seeds
 
 
-def p_value(one, other, step):
-    """Welch's test of two settings' means of the last 50,000 steps."""
-    both = ([means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in runs] for runs in (one, other))
-    return ttest_ind(*both, equal_var=False).pvalue
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_of_teen_at_300k(name):
     both = [setting(task, name) for task in CHOSEN_ON]
@@ -153,7 +275,7 @@ def test_settings_of_teen_at_300k(name):
 
 def test_a_higher_learning_rate_where_it_was_not_chosen():
     for task, paper in (
-        ("HalfCheetah-v4", evaluations(MILLION["TEEN"])),
+        ("HalfCheetah-v4", evaluations(FIRST_FIVE)),
         ("Ant-v4", setting("Ant-v4", "paper")),
     ):
         higher = setting(task, "lr=0.001")
