@@ -55,6 +55,21 @@ def test_what_is_missing_is_said_and_not_invented(tmp_path):
     assert line == f"- Missing seeds 0-3: HalfCheetah-v4 (SAC); {hopper}; Walker2d-v4 (SAC); Ant-v4 (SAC)."
 
 
+def test_runs_that_were_evaluated_less_often_serve_and_the_page_says_so(tmp_path):
+    """TD3 on Hopper has one run of all four seeds every 20,000 steps, and one of the last two as often as the paper."""
+    (td3,) = [p for p in planned_runs(needs("table1", scale=FEW), tmp_path) if p.folder.name.startswith("td3-Hopper")]
+
+    coarser = td3.program._replace(changes=(("eval_every", 20_000), ("eval_episodes", 3)))
+    write(td3._replace(folder=td3.folder.with_name("coarser"), program=coarser), 100.0)
+    write(td3._replace(seeds=(2, 3)), 200.0)
+    page, rows = rendered(tmp_path, "table1")
+    (row,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Hopper-v4", "1000000", "TD3")]
+    assert float(row["last_mean"]) == (100 + 101 + 202 + 203) / 4
+    line = "- Evaluated every 20,000 steps with 3 episodes, not every 5,000 with 10: Hopper-v4 (TD3)."
+    assert page.splitlines().count(line) == 1
+    assert not any(p.folder == td3.folder and p.left for p in planned_runs(needs("table1", scale=FEW), tmp_path))
+
+
 def test_shorter_runs_are_not_set_beside_longer_ones(tmp_path):
     short = FEW._replace(steps=200_000)
     trained(tmp_path, "table1", short)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from ..envs import names
+from . import store
 from .experiments import Experiment
-from .needs import Need
+from .needs import Need, evaluation
 from .scale import Scale
 from .store import Trained
 
@@ -26,7 +27,7 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
         notes.append(f"Ours are of {seeds} seed{'s' if seeds > 1 else ''}, the paper's of {paper_seeds}.")
     suites = {names.is_suite(item.need.env) for item in trained}
     notes += [note for suite, note in ((False, MUJOCO), (True, SUITE)) if suite in suites]
-    return notes + missing(trained)
+    return notes + evaluated(trained) + missing(trained)
 
 
 def _extent(needs: Sequence[Need]) -> tuple[int, int]:
@@ -34,14 +35,29 @@ def _extent(needs: Sequence[Need]) -> tuple[int, int]:
     return max(need.steps for need in needs), max(len(need.seeds) for need in needs)
 
 
+def evaluated(trained: Sequence[Trained]) -> list[str]:
+    """Return one line for all entries whose runs were evaluated alike, but not as the preset says."""
+    said = []
+    for item in trained:
+        wanted = evaluation(item.need.variant())
+        for every, episodes in {store.evaluated(run) for run in item.runs} - {wanted}:
+            words = f"every {every:,} steps with {episodes} episodes, not every {wanted[0]:,} with {wanted[1]}"
+            said.append((words, item))
+    return [f"Evaluated {words}: {places}." for words, places in _places(said)]
+
+
 def missing(trained: Sequence[Trained]) -> list[str]:
     """Return one line for all entries that lack the same."""
-    entries: dict[str, dict[str, list[str]]] = {}  # by what is lacking, then by task
-    for item in trained:
-        if item.lacking:
-            entries.setdefault(item.lacking, {}).setdefault(item.need.env, []).append(item.entry.name)
-    lines = []
-    for lacking, tasks in entries.items():
-        places = "; ".join(f"{env} ({', '.join(labels)})" for env, labels in tasks.items())
-        lines.append(f"Missing {lacking}: {places}.")
-    return lines
+    lacking = [(item.lacking, item) for item in trained if item.lacking]
+    return [f"Missing {words}: {places}." for words, places in _places(lacking)]
+
+
+def _places(said: Sequence[tuple[str, Trained]]) -> list[tuple[str, str]]:
+    """Return each thing that is said of entries, with all of them, by task."""
+    entries: dict[str, dict[str, list[str]]] = {}
+    for words, item in said:
+        entries.setdefault(words, {}).setdefault(item.need.env, []).append(item.entry.name)
+    return [
+        (words, "; ".join(f"{env} ({', '.join(labels)})" for env, labels in tasks.items()))
+        for words, tasks in entries.items()
+    ]

@@ -9,6 +9,7 @@ from ..settings import number_text
 from . import scale
 
 PRESET = "paper"
+EVALUATION = ("eval_every", "eval_episodes")  # how closely a run was watched: the page says it, and the run serves
 
 
 class Need(NamedTuple):
@@ -55,7 +56,14 @@ class Entry(NamedTuple):
 def learning_settings(variant: Need) -> dict[str, Any]:
     """Return the settings that a run must share to serve this need."""
     settings = resolve(variant.settings()).flat()
-    return {name: value for name, value in settings.items() if name not in BOOKKEEPING}
+    return {name: value for name, value in settings.items() if name not in BOOKKEEPING and name not in EVALUATION}
+
+
+@cache
+def evaluation(variant: Need) -> tuple[int, int]:
+    """Return the steps between the preset's evaluations, and their episodes."""
+    plan = resolve(variant.settings()).settings.plan
+    return plan.eval_every, plan.eval_episodes
 
 
 @cache

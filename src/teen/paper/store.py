@@ -16,7 +16,7 @@ from ..disk import checkpoint
 from ..disk.saved import saved_step
 from ..errors import UserError
 from ..report.runs import Run, is_run, read
-from .needs import Entry, Need, learning_settings
+from .needs import EVALUATION, Entry, Need, learning_settings
 
 RUNS, AGENTS = "runs", "agents"
 
@@ -32,6 +32,11 @@ class StoredRun(NamedTuple):
     @property
     def reached(self) -> int:
         return int(self.run.steps[-1]) if self.run.steps.size else 0
+
+    @property
+    def episodes_per_step(self) -> float:
+        every, episodes = evaluated(self.run)
+        return episodes / every
 
     def complete(self, steps: int) -> bool:
         """Return whether it was evaluated up to this step, and not cut there before its agent was saved."""
@@ -62,9 +67,9 @@ class Store:
         self._runs = {place: list(_stored_runs(out / place)) for place in (RUNS, AGENTS)}
 
     def find(self, variant: Need, seed: int) -> StoredRun | None:
-        """Return the run of this variant and seed that came furthest."""
+        """Return the run of this variant and seed that came furthest, the most closely evaluated of several."""
         matches = [run for run in self._runs[place(variant)] if seed in _seeds(run.run) and run.serves(variant)]
-        return max(matches, key=lambda run: run.reached, default=None)
+        return max(matches, key=lambda run: (run.reached, run.episodes_per_step), default=None)
 
     def alphas(self, program_folder: Path) -> tuple[float, ...]:
         """Return the alphas of all variants of a program, needed or not."""
@@ -99,6 +104,13 @@ def _last_evaluation(run: Run, seed: int) -> int:
     """Return the step of a seed's last evaluation. A quarantined seed ends before its run."""
     evaluated = ~np.isnan(run.returns[run.seeds.index(seed)]) if seed in run.seeds else []
     return max(run.steps[evaluated].tolist(), default=0)
+
+
+def evaluated(run: Run) -> tuple[int, int]:
+    """Return the steps between a run's evaluations, and their episodes. What a file says may be nonsense: then 1."""
+    said = [run.settings.get(name) for name in EVALUATION]
+    every, episodes = (value if isinstance(value, int) and value > 0 else 1 for value in said)
+    return every, episodes
 
 
 def place(need: Need) -> str:
