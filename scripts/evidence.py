@@ -15,19 +15,23 @@ from teen.report.metrics import mean_and_std
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("TEEN", "TEEN α = 0", "SAC", "TD3")
 CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
-RUNS = {  # with the paper's settings; several folders have different seeds
+RUNS = {  # all runs with the paper's settings that are long enough; several folders may have the same seeds
     "HalfCheetah-v4": {
         "TEEN": [f"{CHEETAH}+0,seeds=0-4/alpha=0.2", f"{CHEETAH},seeds=5-9"],
         "TEEN α = 0": [f"{CHEETAH}+0,seeds=0-4/alpha=0"],
-        "SAC": ["paper/runs/sac-HalfCheetah-v4,seeds=0-9"],
-        "TD3": ["paper/runs/td3-HalfCheetah-v4,seeds=0-9"],
+        "SAC": [
+            "paper/runs/sac-HalfCheetah-v4,seeds=0-9",
+            "reference-300k/sac-HalfCheetah-v4",
+            "sac-settings-300k/halfcheetah/lr=0.0003,target_entropy=-1",
+        ],
+        "TD3": ["paper/runs/td3-HalfCheetah-v4,seeds=0-9", "reference-300k/td3-HalfCheetah-v4"],
     },
     "Hopper-v4": {
         "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
-        "SAC": ["reference-300k/sac-Hopper-v4"],
+        "SAC": ["reference-300k/sac-Hopper-v4", "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1"],
         "TD3": ["reference-300k/td3-Hopper-v4"],
     },
-    "Walker2d-v4": {"TEEN": ["settings-300k/teen/Walker2d-v4/paper"]},
+    "Walker2d-v4": {"TEEN": ["settings-300k/teen/Walker2d-v4/paper", "bf16-300k/Walker2d-v4-tf32"]},
     "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
 }
 STEPS = (300_000, 500_000, 1_000_000)
@@ -38,10 +42,11 @@ def read(task: str) -> dict[str, list[runs.Run]]:
 
 
 def score(parts: list[runs.Run], step: int) -> str:
-    if not parts or parts[0].steps[-1] < step:
+    parts = [run for run in parts if run.steps[-1] >= step]
+    if not parts:
         return UNKNOWN
     last = np.concatenate([statistics.last_mean(run, step) for run in parts])
-    return plus_minus(last.mean(), statistics.sample_std(last))
+    return f"{plus_minus(last.mean(), statistics.sample_std(last))} ({last.size})"
 
 
 def in_paper(algo: str, task: str, step: int) -> str:
@@ -56,7 +61,8 @@ def best_of_others(task: str, step: int) -> str:
         return UNKNOWN
     (mean, std), algo, reference = max(found, key=lambda item: item[0].mean)
     project = reference.source.partition("@")[0].rpartition("/")[2].removesuffix("_data")
-    return f"{plus_minus(mean, std)} ({project.capitalize()}'s {algo})"
+    window = "" if reference.window == "50k" else f", last {reference.window}"
+    return f"{plus_minus(mean, std)} ({project.capitalize()}'s {algo}{window})"
 
 
 def table() -> list[str]:
@@ -75,12 +81,16 @@ def table() -> list[str]:
 
 
 def draw(axes: Axes, task: str) -> None:
-    """Draw our curves, and the paper's TEEN as marks."""
+    """Draw the mean of the longest runs of each algorithm, and the paper's TEEN as marks."""
     for algo, parts in read(task).items():
-        returns, colour = np.concatenate([run.returns for run in parts]), COLOURS[ALGORITHMS.index(algo)]
+        longest = max(run.steps[-1] for run in parts)
+        parts = [run for run in parts if run.steps[-1] == longest]
+        steps = np.array(sorted(set.intersection(*(set(run.steps.tolist()) for run in parts))))
+        returns = np.concatenate([run.returns[:, np.isin(run.steps, steps)] for run in parts])
         mean, std = mean_and_std(returns)
-        axes.plot(parts[0].steps, mean, color=colour, linewidth=1.2, label=f"{algo} ({len(returns)} seeds)")
-        axes.fill_between(parts[0].steps, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
+        colour = COLOURS[ALGORITHMS.index(algo)]
+        axes.plot(steps, mean, color=colour, linewidth=1.2, label=f"{algo} ({len(returns)} runs)")
+        axes.fill_between(steps, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
     for step in numbers.STEPS:
         if found := numbers.in_paper("TEEN", task, step):
             axes.errorbar(step, found.mean, found.spread, fmt="D", color="0.3", markersize=4, capsize=3)
@@ -99,7 +109,7 @@ def main() -> None:
     for axes, task in zip(figure.subplots(2, 2).flat, RUNS, strict=True):
         draw(axes, task)
     figure.supxlabel("environment steps; diamonds: the paper's TEEN, ten seeds", fontsize=8)
-    figure.supylabel("return, mean ± standard deviation over seeds", fontsize=8)
+    figure.supylabel("return, mean ± standard deviation over runs", fontsize=8)
     figure.savefig(ROOT / "docs" / "images" / "mujoco.png")
 
 

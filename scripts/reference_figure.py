@@ -24,8 +24,8 @@ def others(algo: str, task: str) -> dict[str, dict[str, dict[str, str]]]:
     sources: dict[str, dict[str, dict[str, str]]] = {}
     with (ROOT / "src/teen/paper/reference_results.csv").open() as file:
         for row in csv.DictReader(file):
-            same_task = row["env"].startswith(task + "-") and int(row["env_step"]) == STEP
-            if same_task and row["algo"].split("(")[0] == algo.upper():
+            same_task = row["env"].lower().startswith(task.lower() + "-v") and int(row["env_step"]) == STEP
+            if same_task and row["algo"].split("(")[0].upper() == algo.upper():
                 sources.setdefault(row["source"], {})[row["metric"]] = row
     return sources
 

@@ -154,18 +154,22 @@ def test_clipped_log_and_its_gradient_by_hand():
     np.testing.assert_allclose(gradient, [0, 1 / 0.1001, 2, 1 / 0.8999, 0], rtol=1e-5)
 
 
-def test_a_relative_alpha_knows_the_size_of_q_but_not_its_gradient():
-    """With Q = -3 everywhere, α = 2 relative to Q is α = 6: a weight that followed Q's sign would punish."""
-    absolute, relative = config(alpha=6.0), config(alpha=2.0, alpha_scale="q")
-    state = start(ALGO, absolute)
+def test_a_relative_alpha_is_larger_where_q_is_larger_whatever_its_sign():
+    """With Q = -3 everywhere, α = 2 relative to Q pulls as α = 6 does, three times as much as α = 2."""
+    relative = config(alpha=2.0, alpha_scale="q", regularise="all", epsilon=1e-6, member={"delay": 1})
+    state = start(ALGO, relative)
     flat = zeros(state.members.critics)
     last = flat[-1]._replace(bias=jnp.full_like(flat[-1].bias, -3.0))
     state = state._replace(members=state.members._replace(critics=(*flat[:-1], last)))
     batch = for_actors(random_batch(ROWS, N))._replace(reward=jnp.full(ROWS, -3.0))  # y = -3: critics stay
-    arguments = state, batch, clock(2), noise_of(absolute, 0)
-    (one, _), (other, _) = (compiled(ALGO)(cfg, *arguments) for cfg in (absolute, relative))
-    assert any(differ(one.members.actor, state.members.actor))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7), one.members, other.members)
+
+    def pull(cfg):
+        return float(compiled(ALGO)(cfg, state, batch, clock(2), noise_of(cfg, 0))[1]["actor_grad_norm"])
+
+    absolute = replace(relative, {"alpha_scale": "absolute"})
+    assert pull(absolute) > 0
+    assert pull(relative) == pytest.approx(pull(replace(absolute, {"alpha": 6.0})), rel=1e-4)
+    assert pull(relative) == pytest.approx(3 * pull(absolute), rel=1e-4)
 
 
 def test_warm_up_rows_never_train_the_discriminator():

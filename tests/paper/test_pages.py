@@ -1,13 +1,16 @@
 """What is rendered of runs whose returns are known: scores, claims, gaps and captions."""
 
 import csv
+import shutil
 
 import pytest
 
+from teen.paper.curves import evaluated_together
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.page import Table
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
+from teen.report.runs import read
 
 from .synthetic import FEW, needs, rendered, trained, write
 
@@ -65,9 +68,36 @@ def test_runs_that_were_evaluated_less_often_serve_and_the_page_says_so(tmp_path
     page, rows = rendered(tmp_path, "table1")
     (row,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Hopper-v4", "1000000", "TD3")]
     assert float(row["last_mean"]) == (100 + 101 + 202 + 203) / 4
-    line = "- Evaluated every 20,000 steps with 3 episodes, not every 5,000 with 10: Hopper-v4 (TD3)."
-    assert page.splitlines().count(line) == 1
-    assert not any(p.folder == td3.folder and p.left for p in planned_runs(needs("table1", scale=FEW), tmp_path))
+    line = "- Evaluated every 20,000 steps, 3 episodes each; the paper every 5,000, 10 each: Hopper-v4 (TD3). Their "
+    assert page.splitlines().count(f"{line}best so far is a maximum over more or fewer evaluations.") == 1
+    plan = planned_runs(needs("table1", scale=FEW), tmp_path)
+    assert not any(p.left for p in plan if (p.program.algo, p.program.env) == ("td3", "Hopper-v4"))
+
+
+def test_a_run_with_nonsense_for_its_evaluations_is_the_last_to_be_taken(tmp_path):
+    (td3,) = [p for p in planned_runs(needs("table1", scale=FEW), tmp_path) if p.folder.name.startswith("td3-Hopper")]
+    write(td3, 100.0)
+    odd = write(td3._replace(folder=td3.folder.with_name("odd")), 200.0) / "config.toml"
+    odd.write_text(odd.read_text().replace("eval_every = 5000", 'eval_every = "often"'))
+    for level, said in ((100, False), (200, True)):
+        page, rows = rendered(tmp_path, "table1")
+        (row,) = [r for r in rows if (r["env"], r["step"], r["label"]) == ("Hopper-v4", "1000000", "TD3")]
+        assert float(row["last_mean"]) == level + 1.5
+        assert ("- Evaluated at unknown intervals, 10 episodes each; the paper" in page) == said
+        shutil.rmtree(td3.folder, ignore_errors=True)
+
+
+def test_curves_have_no_evaluation_that_one_of_their_runs_skipped(tmp_path):
+    """Seeds 0 and 1 every 100,000 steps up to 500,000, seeds 2 and 3 every 200,000 up to a million."""
+    (td3,) = [p for p in planned_runs(needs("table1", scale=FEW), tmp_path) if p.folder.name.startswith("td3-Hopper")]
+    write(td3._replace(seeds=(0, 1)), 100.0, until=500_000)
+    half = read(write(td3._replace(seeds=(2, 3), folder=td3.folder.with_name("half")), 100.0))
+    rarer = half._replace(steps=half.steps[1::2], returns=half.returns[:, 1::2], episodes=half.episodes[:, 1::2])
+    first, second = evaluated_together([read(td3.folder), rarer])
+    assert first.steps.tolist() == [200_000, 400_000]
+    assert second.steps.tolist() == [200_000, 400_000, 600_000, 800_000, 1_000_000]
+    assert first.returns.tolist() == [[100, 100], [101, 101]]
+    assert second.returns.shape == (2, 5)
 
 
 def test_shorter_runs_are_not_set_beside_longer_ones(tmp_path):

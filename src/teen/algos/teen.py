@@ -158,13 +158,13 @@ def objective(cfg: Config, state: State, obs: Array, member: PyTree, k: Array, s
         else:
             q = stack(cfg).learner.q(cfg.member, member, obs, action)
         log_q = nets.discriminator(state.discriminator, obs, action)[:, k]
-        return q + selected * weight(cfg, q) * ops.clipped_log(log_q, cfg.epsilon)  # Eq. 14's sign
+        return q + selected * scaled_alpha(cfg, q) * ops.clipped_log(log_q, cfg.epsilon)  # Eq. 14's sign
 
     return worth
 
 
-def weight(cfg: Config, q: Array) -> Array | float:
-    """Return α, or α relative to the size of Q, (batch,): a constant of the actor's objective, with no gradient."""
+def scaled_alpha(cfg: Config, q: Array) -> Array | float:
+    """Return α, or α times the mean of |Q| over the batch, which has no gradient."""
     if cfg.alpha_scale == "absolute":
         return cfg.alpha
     return cfg.alpha * jax.lax.stop_gradient(jnp.abs(q).mean())

@@ -11,6 +11,7 @@ _LEAVES = list(leaves(RunSettings()))
 BOOKKEEPING = frozenset(leaf.name for leaf in _LEAVES if leaf.facts.bookkeeping)
 CHANGEABLE = tuple(leaf.name for leaf in _LEAVES if leaf.facts.changeable)
 SAME_SPEED = frozenset(leaf.name for leaf in _LEAVES if leaf.facts.same_speed)
+JUDGING = ("eval_every", "eval_episodes")  # they change no learning, but what scores are computed from
 
 
 @cache

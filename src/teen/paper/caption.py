@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from ..envs import names
-from . import store
 from .experiments import Experiment
-from .needs import Need, evaluation
+from .needs import Need, wanted_evaluation
 from .scale import Scale
-from .store import Trained
+from .store import Trained, evaluation_of
 
 SMOKE = "**SMOKE**: a test of the machinery, with tiny networks and few steps. No number of ours means anything."
 MUJOCO = "MuJoCo tasks are v4, which any Gymnasium makes; the paper has v3: the same tasks on an older simulator."
@@ -27,7 +26,7 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
         notes.append(f"Ours are of {seeds} seed{'s' if seeds > 1 else ''}, the paper's of {paper_seeds}.")
     suites = {names.is_suite(item.need.env) for item in trained}
     notes += [note for suite, note in ((False, MUJOCO), (True, SUITE)) if suite in suites]
-    return notes + evaluated(trained) + missing(trained)
+    return notes + other_evaluations(trained) + missing(trained)
 
 
 def _extent(needs: Sequence[Need]) -> tuple[int, int]:
@@ -35,15 +34,17 @@ def _extent(needs: Sequence[Need]) -> tuple[int, int]:
     return max(need.steps for need in needs), max(len(need.seeds) for need in needs)
 
 
-def evaluated(trained: Sequence[Trained]) -> list[str]:
+def other_evaluations(trained: Sequence[Trained]) -> list[str]:
     """Return one line for all entries whose runs were evaluated alike, but not as the preset says."""
     said = []
     for item in trained:
-        wanted = evaluation(item.need.variant())
-        for every, episodes in {store.evaluated(run) for run in item.runs} - {wanted}:
-            words = f"every {every:,} steps with {episodes} episodes, not every {wanted[0]:,} with {wanted[1]}"
-            said.append((words, item))
-    return [f"Evaluated {words}: {places}." for words, places in _places(said)]
+        wanted = wanted_evaluation(item.need.variant())
+        for every, episodes in sorted({evaluation_of(run) for run in item.runs} - {wanted}):
+            words = f"every {every:,} steps" if every else "at unknown intervals"
+            words += f", {episodes} episode{'s' if episodes > 1 else ''} each" if episodes else ""
+            said.append((f"{words}; the paper every {wanted[0]:,}, {wanted[1]} each", item))
+    scores = "Their best so far is a maximum over more or fewer evaluations."
+    return [f"Evaluated {words}: {places}. {scores}" for words, places in _places(said)]
 
 
 def missing(trained: Sequence[Trained]) -> list[str]:

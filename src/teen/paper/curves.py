@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..report import data
+from ..report.runs import Run
 from . import scores
 from .page import Page, Picture, Table
 from .scale import Scale
@@ -39,8 +42,20 @@ def panels(trained: Sequence[Trained]) -> list[Panel]:
     for item in trained:
         panel = curves.setdefault(item.entry.panel, [])
         if item.runs:
-            panel.append({**data.curve(item.runs), "label": item.entry.label})
+            panel.append({**data.curve(evaluated_together(item.runs)), "label": item.entry.label})
     return [{"env": env, "curves": panel} for env, panel in curves.items() if panel]
+
+
+def evaluated_together(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs without the evaluations that one of them skipped: a mean over seeds that come and go would jump.
+    Those of longer runs after the end of shorter ones stay."""
+    kept = []
+    for run in runs:
+        skipped = [(run.steps < other.steps[-1]) & ~np.isin(run.steps, other.steps) for other in runs]
+        shown = ~np.any(skipped, axis=0)
+        cut = {name: getattr(run, name)[..., shown] for name in ("steps", "returns", "episodes")}
+        kept.append(run._replace(**cut))
+    return kept
 
 
 def plot_curves(name: str, parts: list[Panel]) -> Iterator[Picture]:

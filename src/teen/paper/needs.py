@@ -3,13 +3,12 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..config.facts import BOOKKEEPING
+from ..config.facts import BOOKKEEPING, JUDGING
 from ..config.job import ranges, resolve
 from ..settings import number_text
 from . import scale
 
 PRESET = "paper"
-EVALUATION = ("eval_every", "eval_episodes")  # how closely a run was watched: the page says it, and the run serves
 
 
 class Need(NamedTuple):
@@ -54,13 +53,14 @@ class Entry(NamedTuple):
 
 @cache
 def learning_settings(variant: Need) -> dict[str, Any]:
-    """Return the settings that a run must share to serve this need."""
+    """Return the settings that a run must share to serve this need. It may be evaluated more or less often: the page
+    says so."""
     settings = resolve(variant.settings()).flat()
-    return {name: value for name, value in settings.items() if name not in BOOKKEEPING and name not in EVALUATION}
+    return {name: value for name, value in settings.items() if name not in BOOKKEEPING and name not in JUDGING}
 
 
 @cache
-def evaluation(variant: Need) -> tuple[int, int]:
+def wanted_evaluation(variant: Need) -> tuple[int, int]:
     """Return the steps between the preset's evaluations, and their episodes."""
     plan = resolve(variant.settings()).settings.plan
     return plan.eval_every, plan.eval_episodes

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config.facts import values_before
+from ..config.facts import JUDGING, values_before
 from ..config.job import ranges
 from ..disk import checkpoint
 from ..disk.saved import saved_step
 from ..errors import UserError
 from ..report.runs import Run, is_run, read
-from .needs import EVALUATION, Entry, Need, learning_settings
+from .needs import Entry, Need, learning_settings
 
 RUNS, AGENTS = "runs", "agents"
 
@@ -35,8 +35,8 @@ class StoredRun(NamedTuple):
 
     @property
     def episodes_per_step(self) -> float:
-        every, episodes = evaluated(self.run)
-        return episodes / every
+        every, episodes = evaluation_of(self.run)
+        return episodes / every if every else 0.0
 
     def complete(self, steps: int) -> bool:
         """Return whether it was evaluated up to this step, and not cut there before its agent was saved."""
@@ -106,10 +106,10 @@ def _last_evaluation(run: Run, seed: int) -> int:
     return max(run.steps[evaluated].tolist(), default=0)
 
 
-def evaluated(run: Run) -> tuple[int, int]:
-    """Return the steps between a run's evaluations, and their episodes. What a file says may be nonsense: then 1."""
-    said = [run.settings.get(name) for name in EVALUATION]
-    every, episodes = (value if isinstance(value, int) and value > 0 else 1 for value in said)
+def evaluation_of(run: Run) -> tuple[int, int]:
+    """Return the steps between a run's evaluations, and their episodes. What a file says may be nonsense: then 0."""
+    said = [run.settings.get(name) for name in JUDGING]
+    every, episodes = (value if isinstance(value, int) and value > 0 else 0 for value in said)
     return every, episodes
 
 

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..config.facts import BOOKKEEPING
+from ..config.facts import BOOKKEEPING, JUDGING
 from ..config.job import Job, resolve
 from ..errors import UserError, one_line
 from ..settings import Leaf, checked, leaves, shown
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 FIXED = ("algo", "base", "env", "env_kwargs", "preset", "from_", "from_seed", "variants")
-JUDGING = ("eval_every", "eval_episodes")  # by which trials are compared
 DIGITS = 6  # of a number that is trained with; float32 has seven
 MOST_CHOICES = 1_000
 MOST_POINTS = 100_000  # of a grid
