@@ -282,6 +282,40 @@ def test_settings_of_sac_on_hopper_at_240k():
         assert cells(BASELINES, row) == [measure(seeds, 240_000) for measure in (last, best) for seeds in both]
 
 
+def test_what_is_said_of_sacs_settings():
+    text = flat(BASELINES)
+
+    def sac(task, rate, entropy, every=1):
+        return evaluations(f"sac-settings-300k/{task}/lr={rate},target_entropy={entropy}", every)
+
+    p = p_value(sac("halfcheetah", "0.0003", "-1"), sac("halfcheetah", "0.001", "-1"), 300_000)
+    assert f"(3e-4 against 1e-3 at −abs(A): p = {p:.3f})" in text
+    half = last_means(sac("halfcheetah", "0.0003", "-0.5"), 300_000)
+    assert f"our mean is {8413 - np.mean(half):.0f} below jaxrl's" in text  # 8413 ± 268, ten seeds
+    error = (np.var(half, ddof=1) / 5 + 268**2 / 10) ** 0.5
+    assert f", {(8413 - np.mean(half)) / error:.1f} standard errors" in text
+    found = {}
+    for rate in ("0.001", "0.0003"):
+        tuned = [sac("hopper", rate, entropy, 10_000) for entropy in ("-1", "-0.5")]
+        fixed = evaluations(f"sac-settings-300k/hopper-fixed-temperature/lr={rate}", 10_000)
+        found[rate] = [means[steps <= 240_000].max() for seeds in (*tuned, fixed) for steps, means in seeds]
+    p = ttest_ind(*found.values(), equal_var=False).pvalue
+    assert "is {:.0f} against {:.0f}, p = {:.3f}".format(*map(np.mean, found.values()), p) in text
+    both = [[m for e in ("-1", "-0.5") for m in last_means(sac("hopper", rate, e), 300_000)] for rate in found]
+    assert "({:.0f} against {:.0f}, in the two settings".format(*map(np.mean, both)) in text
+    cheetah, hopper = (evaluations(f"reference-300k/sac-{task}-v4-warmup10k") for task in ("HalfCheetah", "Hopper"))
+    assert f"HalfCheetah has {point(cheetah, 300_000)} at the last point and Hopper {point(hopper, 300_000)} " in text
+    assert f"(best so far {best(hopper, 300_000)})" in text
+
+
+def test_teens_own_page_has_the_same_scores():
+    text = flat((ROOT / "docs" / "algos" / "teen.md").read_text())
+    teen, control = several(MILLION["TEEN"]), several(MILLION["TEEN α = 0"])
+    half, million = ([last(seeds, step) for seeds in (teen, control)] for step in (500_000, 1_000_000))
+    assert f"{half[0]} (ten seeds) and {half[1]} (five) at 500k, {million[0]} and {million[1]} at 1M" in text
+    assert f"leads by {gain(teen, control, 1_000_000)} (p = {p_value(teen, control, 1_000_000):.2f})" in text
+
+
 def test_diagnostics_at_one_million_steps():
     rows = {
         "kl_members": ("E KL(ρ(· given z) ‖ ρ), nats: what differences between members add to the entropy", 2),
@@ -359,7 +393,9 @@ def test_what_is_said_of_settings():
     assert "the lowest seeds have {:.0f} on Walker2d-v4 and {:.0f} on Hopper-v4".format(*lowest) in text
     for task in CHOSEN_ON:
         sooner = np.mean(last_means(setting(task, "lr=0.001,utd=2"), 240_000))
-        assert abs(sooner / np.mean(last_means(setting(task, "lr=0.001"), 300_000)) - 1) < 0.025
+        assert abs(sooner / np.mean(last_means(setting(task, "lr=0.001"), 300_000)) - 1) < 0.03
+    failed = [min(last_means(setting(task, "lr=0.002"), 300_000)) for task in CHOSEN_ON]
+    assert "its lowest seeds have {:.0f} and {:.0f}".format(*failed) in text
     norm = {task: p(task, "lr=0.001,critic_norm=layer") for task in CHOSEN_ON}
     assert f"With it Hopper-v4 has less (p = {norm['Hopper-v4']:.3f})" in text
     assert f"stay below 1,700 (p = {norm['Walker2d-v4']:.3f})" in text

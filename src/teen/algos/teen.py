@@ -31,7 +31,7 @@ class Config:
     alpha_scale: Literal["absolute", "q"] = setting(
         "absolute",
         "alpha itself is the weight, or alpha times the batch mean of |Q|",
-        "TEEN §4.2: absolute",
+        "TEEN §4.2",
         Facts(before="absolute"),
     )
     epsilon: float = per_lane(0.1, "q is clipped to [epsilon, 1 - epsilon]", "TEEN §4.2", above=0)
