@@ -28,10 +28,18 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
     },
     "Hopper-v4": {
         "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
-        "SAC": ["reference-300k/sac-Hopper-v4", "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1"],
-        "TD3": ["reference-300k/td3-Hopper-v4"],
+        "SAC": [
+            "reference-300k/sac-Hopper-v4",
+            "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
+            "settings-300k/sac/Hopper-v4/paper",
+        ],
+        "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
     },
-    "Walker2d-v4": {"TEEN": ["settings-300k/teen/Walker2d-v4/paper", "bf16-300k/Walker2d-v4-tf32"]},
+    "Walker2d-v4": {
+        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", "bf16-300k/Walker2d-v4-tf32"],
+        "SAC": ["settings-300k/sac/Walker2d-v4/paper"],
+        "TD3": ["settings-300k/td3/Walker2d-v4/paper"],
+    },
     "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
 }
 STEPS = (300_000, 500_000, 1_000_000)

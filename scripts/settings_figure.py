@@ -13,8 +13,8 @@ from teen.report.figures import COLOURS, short_step
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "settings-300k"
 TASKS = ("Walker2d-v4", "Hopper-v4")  # on which settings were chosen
-ALGORITHMS = ("teen", "td3", "sac")
-STEPS = (240_000, 300_000)  # where the shortest runs end, and the others
+STEPS = {"teen": (240_000, 300_000), "td3": (200_000, 300_000), "sac": (200_000, 300_000)}  # the shortest, the others
+TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}  # of the preset
 
 
 def names(algo: str) -> list[str]:
@@ -31,7 +31,7 @@ def scores(algo: str, task: str, name: str, step: int) -> np.ndarray:
 
 
 def table(algo: str) -> list[str]:
-    columns = [(task, step) for task in TASKS for step in STEPS]
+    columns = [(task, step) for task in TASKS for step in STEPS[algo]]
     heads = [f"{task}, {short_step(step)}" for task, step in columns]
     lines = [f"| {algo.upper()} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     for name in names(algo):
@@ -42,10 +42,13 @@ def table(algo: str) -> list[str]:
 
 
 def draw(axes: Axes, algo: str, task: str) -> None:
-    """Draw each seed as a dot and each mean as a bar, a row for each setting; grey where the shortest runs end."""
+    """Draw each seed as a dot and each mean as a bar, a row for each setting; grey where the shortest runs end. A band
+    shows the preset's row."""
     rows = names(algo)
+    chosen = rows.index(TUNED[algo])
+    axes.axhspan(chosen - 0.5, chosen + 0.5, color=COLOURS[2], alpha=0.12, linewidth=0)
     for row, name in enumerate(rows):
-        for step, colour, place in zip(STEPS, ("0.6", COLOURS[0]), (row - 0.2, row + 0.2), strict=True):
+        for step, colour, place in zip(STEPS[algo], ("0.6", COLOURS[0]), (row - 0.2, row + 0.2), strict=True):
             values = scores(algo, task, name, step)
             axes.plot(values, np.full(values.size, place), "o", color=colour, alpha=0.6, markersize=3, mew=0)
             if values.size:
@@ -54,21 +57,20 @@ def draw(axes: Axes, algo: str, task: str) -> None:
     axes.tick_params(labelsize=7)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(left=0)
-    axes.set_title(f"{algo.upper()}, {task}", fontsize=9)
+    sooner, later = map(short_step, STEPS[algo])
+    axes.set_title(f"{algo.upper()}, {task} (grey: {sooner}, blue: {later})", fontsize=9)
     axes.grid(axis="x", alpha=0.25)
 
 
 def main() -> None:
-    algorithms = [algo for algo in ALGORITHMS if (RUNS / algo).is_dir()]
-    rows = [len(names(algo)) for algo in algorithms]
+    rows = [len(names(algo)) for algo in STEPS]
     figure = Figure(figsize=(9, 0.26 * sum(rows) + 0.7 * len(rows)), dpi=120, layout="constrained")
-    grid = figure.subplots(len(rows), len(TASKS), squeeze=False, sharey="row", height_ratios=rows)
-    for line, algo in zip(grid, algorithms, strict=True):
+    grid = figure.subplots(len(rows), len(TASKS), sharex="col", sharey="row", height_ratios=rows)
+    for line, algo in zip(grid, STEPS, strict=True):
         for axes, task in zip(line, TASKS, strict=True):
             draw(axes, algo, task)
         print("\n".join([*table(algo), ""]))
-    for axes in grid[-1]:
-        axes.set_xlabel("return at 240k (grey) and at 300k (blue), mean of 50,000 steps", fontsize=8)
+    figure.supxlabel("return, mean of 50,000 steps; shaded: --preset tuned", fontsize=8)
     figure.savefig(ROOT / "docs" / "images" / "settings.png")
 
 

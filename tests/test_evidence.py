@@ -3,12 +3,15 @@
 import csv
 import gzip
 import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
+
+from teen.config.job import resolve
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "evidence.md").read_text()
@@ -36,10 +39,18 @@ ALL_TASKS = {  # all runs with the paper's settings
     },
     "Hopper-v4": {
         "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
-        "SAC": ["reference-300k/sac-Hopper-v4", "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1"],
-        "TD3": ["reference-300k/td3-Hopper-v4"],
+        "SAC": [
+            "reference-300k/sac-Hopper-v4",
+            "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
+            "settings-300k/sac/Hopper-v4/paper",
+        ],
+        "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
     },
-    "Walker2d-v4": {"TEEN": ["settings-300k/teen/Walker2d-v4/paper", SECOND_WALKER]},
+    "Walker2d-v4": {
+        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", SECOND_WALKER],
+        "SAC": ["settings-300k/sac/Walker2d-v4/paper"],
+        "TD3": ["settings-300k/td3/Walker2d-v4/paper"],
+    },
     "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
 }
 
@@ -126,7 +137,9 @@ def test_readme_has_the_same_scores():
         step, words = (1_000_000, "1M") if task == "HalfCheetah-v4" else (300_000, "300k")
         found = [cell.replace(" runs)", ")") for cell in cells(README, f"{task}, {words}")]
         assert found == [counted(runs.get(label, []), step) for label in MILLION]
-    assert f"TEEN has {last(setting('Walker2d-v4', 'lr=0.001'), 300_000)} on Walker2d-v4 at 300k" in flat(README)
+    walker, cheetah = (setting(task, TUNED["teen"]) for task in ("Walker2d-v4", "HalfCheetah-v4"))
+    tuned = f"TEEN has {last(walker, 300_000)} on Walker2d-v4 at 300k, and {last(cheetah, 300_000)} on HalfCheetah-v4"
+    assert tuned in flat(README)
 
 
 def flat(text):
@@ -178,7 +191,9 @@ def gain(one, other, step):
 
 def test_what_is_said_of_the_claims():
     teen, control, sac, td3 = (several(runs) for runs in MILLION.values())
-    hopper = {label: several(runs) for label, runs in ALL_TASKS["Hopper-v4"].items()}
+    hopper, walker = (
+        {label: several(runs) for label, runs in ALL_TASKS[task].items()} for task in ("Hopper-v4", "Walker2d-v4")
+    )
     half, million = 500_000, 1_000_000
     means = {label: np.mean(last_means(seeds, 300_000)) for label, seeds in hopper.items()}
     lowest = [min(last_means(seeds, million)) for seeds in (teen, sac, td3)]
@@ -196,6 +211,8 @@ def test_what_is_said_of_the_claims():
         f"p = {ranks:.3f}, Welch's p = {p_value(teen, sac, million):.2f}",
         f"{means['TEEN']:.0f} against {means['SAC']:.0f} at 300k "
         f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f})",
+        f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['TD3'], 300_000):.2f})",
+        f"on Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['SAC'], 300_000):.2f})",
         f"has {last(evaluations(faster), 300_000)} on HalfCheetah-v4 at 300k, and {last(evaluations(slower), 300_000)}",
         f"on HalfCheetah-v4 at 1M +{gain(teen, control, million)} (p = {p_value(teen, control, million):.2f})",
         f"{gain(teen, td3, half)} more at 500k and {gain(teen, td3, million)} at 1M (both p = 0.006)",
@@ -344,29 +361,135 @@ def test_diagnostics_at_one_million_steps():
 SETTINGS = (ROOT / "docs" / "settings.md").read_text()
 CHOSEN_ON = ("Walker2d-v4", "Hopper-v4")
 NAMES = sorted(path.name for path in (ROOT / "results" / "settings-300k" / "teen" / "Hopper-v4").iterdir())
+BASELINE_NAMES = ("paper", "lr=0.0006", "lr=0.001", "lr=0.0006,utd=2", "lr=0.001,utd=2")
+TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}
 
 
-def setting(task, name):
-    seeds = evaluations(f"settings-300k/teen/{task}/{name}")
+def setting(task, name, algo="teen"):
+    seeds = evaluations(f"settings-300k/{algo}/{task}/{name}")
     assert len(seeds) == 5
     return seeds
 
 
+def table_of(algo):
+    """Return the table of settings of an algorithm, whose heading begins with its name."""
+    (found,) = re.findall(rf"^\| {algo} \|.*\n\|---.*\n(?:\|.*\n)+", SETTINGS, re.MULTILINE)
+    return found
+
+
+def row_of_settings(algo, name, steps):
+    reached = [(setting(task, name, algo), step) for task in CHOSEN_ON for step in steps]
+    return [last(seeds, step) if seeds[0][0][-1] >= step else "–" for seeds, step in reached]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_of_teen_at_300k(name):
-    both = [setting(task, name) for task in CHOSEN_ON]
-    reached = [(seeds, step) for seeds in both for step in (240_000, 300_000)]
-    assert cells(SETTINGS, name) == [last(*cell) if cell[0][0][0][-1] >= cell[1] else "–" for cell in reached]
+    assert cells(table_of("TEEN"), name) == row_of_settings("teen", name, (240_000, 300_000))
 
 
-def test_a_higher_learning_rate_where_it_was_not_chosen():
-    for task, paper in (
-        ("HalfCheetah-v4", evaluations(FIRST_FIVE)),
-        ("Ant-v4", setting("Ant-v4", "paper")),
-    ):
-        higher = setting(task, "lr=0.001")
-        p = p_value(paper, higher, 300_000)
-        assert cells(SETTINGS, task) == [last(paper, 300_000), last(higher, 300_000), f"{p:.3f}"]
+@pytest.mark.parametrize("algo", ["td3", "sac"])
+def test_settings_of_td3_and_sac_at_300k(algo):
+    for task in CHOSEN_ON:
+        assert {p.name for p in (ROOT / "results/settings-300k" / algo / task).iterdir()} == set(BASELINE_NAMES)
+    for name in BASELINE_NAMES:
+        assert cells(table_of(algo.upper()), name) == row_of_settings(algo, name, (200_000, 300_000))
+
+
+@pytest.mark.parametrize("algo", TUNED)
+def test_the_preset_is_what_the_tables_call_tuned(algo):
+    """Beside what every run there has: a shorter replay that is never full, fewer evaluations and no checkpoints."""
+    own = tomllib.loads((ROOT / f"results/settings-300k/{algo}/Hopper-v4/{TUNED[algo]}/config.toml").read_text())
+    preset = resolve({"preset": "tuned", "algo": algo, "env": "Hopper"}).flat()
+    every = {"eval_every", "eval_episodes", "members_every", "log_every", "checkpoint_every"}
+    other = {"seeds", "steps", "buffer", "backend", "collector", *every}
+    kept = {name: value for name, value in preset.items() if name not in other}
+    assert kept == {name: own[name] for name in kept}
+    assert own["buffer"] == own["steps"]
+    rate, updates = cells(SETTINGS, f"`--algo {algo}`")
+    assert (float(rate), int(updates)) == (own["lr"], own["utd"])
+
+
+def papers(task):
+    """Return TEEN's runs with the paper's settings and seeds 0–4."""
+    again = {"HalfCheetah-v4": [FIRST_FIVE], "Walker2d-v4": [SECOND_WALKER]}.get(task, [])
+    here = [] if task == "HalfCheetah-v4" else setting(task, "paper")
+    return [*here, *several(again)]
+
+
+def small(p):
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def test_what_the_preset_gives_teen():
+    for task in ("HalfCheetah-v4", "Hopper-v4", "Walker2d-v4", "Ant-v4"):
+        paper, tuned = papers(task), setting(task, TUNED["teen"])
+        more, p = gain(tuned, paper, 300_000).replace("-", "−"), small(p_value(paper, tuned, 300_000))
+        assert cells(SETTINGS, task) == [last(paper, 300_000), last(tuned, 300_000), more, p]
+    paper, tuned = papers("Hopper-v4"), setting("Hopper-v4", TUNED["teen"])
+    sooner = f"{last(tuned, 240_000)} against {last(paper, 240_000)} (p = {p_value(paper, tuned, 240_000):.3f})"
+    assert f"at 240,000 steps it has {sooner}" in flat(SETTINGS)
+
+
+def test_settings_of_teen_on_halfcheetah_and_ant():
+    tasks = ("HalfCheetah-v4", "Ant-v4")
+    assert cells(SETTINGS, "3e-4 (the paper's)") == [c for t in tasks for c in (last(papers(t), 300_000), "")]
+    for row, name in (("1e-3", "lr=0.001"), ("3e-4, `utd=2`", "utd=2"), ("6e-4, `utd=2`", "lr=0.0006,utd=2")):
+        expected = []
+        for task in tasks:
+            if (ROOT / "results/settings-300k/teen" / task / name).is_dir():
+                seeds = setting(task, name)
+                expected += [last(seeds, 300_000), small(p_value(papers(task), seeds, 300_000))]
+            else:
+                expected += ["–", ""]
+        assert cells(SETTINGS, row) == expected
+
+
+def test_how_the_preset_was_chosen():
+    text = flat(SETTINGS)
+    tuned = {task: setting(task, TUNED["teen"]) for task in ("HalfCheetah-v4", "Ant-v4", *CHOSEN_ON)}
+    p = {task: p_value(setting(task, "lr=0.001"), seeds, 300_000) for task, seeds in tuned.items()}
+    more = gain(tuned["Ant-v4"], setting("Ant-v4", "lr=0.001"), 300_000)
+    assert f"on Ant-v4, where it has {more} more than `lr=0.001` (p = {p.pop('Ant-v4'):.3f})" in text
+    assert f"was shown (p = {min(p.values()):.2f} to {max(p.values()):.2f})" in text
+    slower = setting("Ant-v4", "utd=2")
+    better = [p_value(slower, tuned["Ant-v4"], 300_000)]
+    better += [p_value(setting(task, "lr=0.001,utd=2"), tuned[task], 240_000) for task in CHOSEN_ON]
+    assert f"with the paper's rate has {last(slower, 300_000)}," in text
+    assert "Neither difference was shown (p = {:.3f}, {:.2f} and {:.2f})".format(*better) in text
+    for task in CHOSEN_ON:
+        means = {name: np.mean(last_means(setting(task, name), 240_000)) for name in NAMES}
+        assert max(means, key=means.get) == "lr=0.001,utd=2"
+
+
+def test_what_is_said_of_td3s_and_sacs_settings():
+    text = flat(SETTINGS)
+
+    def p(algo, task, one, other, step):
+        return p_value(setting(task, one, algo), setting(task, other, algo), step)
+
+    rates = {
+        (algo, step): [p(algo, task, "paper", "lr=0.001", step) for task in CHOSEN_ON]
+        for algo in ("td3", "sac")
+        for step in (200_000, 300_000)
+    }
+    assert {f"{value:.3f}" for value in rates["td3", 200_000]} == {"0.028"}
+    assert "TD3 p = 0.028 on both tasks" in text
+    assert "SAC p = {:.3f} on Walker2d-v4 and {:.3f} on Hopper-v4".format(*rates["sac", 200_000]) in text
+    later = [*rates["td3", 300_000], *rates["sac", 300_000]]
+    assert "p = {:.3f} and {:.2f} (TD3), {:.3f} and {:.2f} (SAC)".format(*later) in text
+    doubled = []
+    for algo in ("td3", "sac"):
+        for task in CHOSEN_ON:
+            doubled.append(p(algo, task, "lr=0.001", "lr=0.001,utd=2", 200_000))
+            means = {name: np.mean(last_means(setting(task, name, algo), 200_000)) for name in BASELINE_NAMES}
+            assert max(means, key=means.get) == "lr=0.001,utd=2"
+    assert f"(p = {min(doubled):.2f} to {max(doubled):.2f})" in text
+    walker, hopper = ([setting(task, name, algo) for algo, name in TUNED.items()] for task in CHOSEN_ON)
+    assert "TEEN has {}, TD3 {} and SAC {}, so".format(*(last(seeds, 200_000) for seeds in walker)) in text
+    assert min(p_value(walker[0], other, 200_000) for other in walker[1:]) > 0.5
+    teen, td3, sac = (last(seeds, 200_000) for seeds in hopper)
+    against = [p_value(hopper[0], other, 200_000) for other in hopper[1:]]
+    assert f"{teen}, {td3} (p = {against[0]:.3f}) and {sac} (p = {against[1]:.3f})" in text
 
 
 def test_what_is_said_of_settings():
@@ -383,29 +506,25 @@ def test_what_is_said_of_settings():
     assert round(np.mean(last_means(faster, 300_000)) / np.mean(last_means(both, 300_000)), 1) == 2.0
     assert f"p < 0.001 on Walker2d-v4 (both runs of 3e-4 together: {last(both, 300_000)})" in text
     assert f"and p = {p('Hopper-v4', 'paper'):.3f} on Hopper-v4" in text
-    hopper = [p("Hopper-v4", "paper", step) for step in (240_000, 300_000)]
-    assert "leads at 240,000 (p = {:.3f}) and less at 300,000 (p = {:.3f})".format(*hopper) in text
     assert f"6e-4 is below 1e-3 on Walker2d-v4 (p = {p('Walker2d-v4', 'lr=0.0006'):.3f})" in text
     assert "(p = {:.2f} and {:.2f})".format(*(p(task, "lr=0.002") for task in CHOSEN_ON)) in text
     doubled = [p(task, "lr=0.001,utd=2", 240_000) for task in CHOSEN_ON]
-    assert "at 240k: p = {:.3f} on Walker2d-v4, p = {:.3f} on Hopper-v4".format(*doubled) in text
-    lowest = [min(last_means(setting(task, "lr=0.001,utd=2"), 240_000)) for task in CHOSEN_ON]
-    assert "the lowest seeds have {:.0f} on Walker2d-v4 and {:.0f} on Hopper-v4".format(*lowest) in text
-    for task in CHOSEN_ON:
-        sooner = np.mean(last_means(setting(task, "lr=0.001,utd=2"), 240_000))
-        assert abs(sooner / np.mean(last_means(setting(task, "lr=0.001"), 300_000)) - 1) < 0.03
+    slower = [p_value(*(setting(task, f"lr=0.0006{rest}") for rest in ("", ",utd=2")), 300_000) for task in CHOSEN_ON]
+    assert "6e-4 at 300k p = {:.3f} on Walker2d-v4, p = {:.3f} on Hopper-v4".format(*slower) in text
+    assert "1e-3 at 240k p = {:.3f} and p = {:.3f}".format(*doubled) in text
     failed = [min(last_means(setting(task, "lr=0.002"), 300_000)) for task in CHOSEN_ON]
     assert "its lowest seeds have {:.0f} and {:.0f}".format(*failed) in text
     norm = {task: p(task, "lr=0.001,critic_norm=layer") for task in CHOSEN_ON}
     assert f"With it Hopper-v4 has less (p = {norm['Hopper-v4']:.3f})" in text
     assert f"stay below 1,700 (p = {norm['Walker2d-v4']:.3f})" in text
     assert sum(m < 1700 for m in last_means(setting("Walker2d-v4", "lr=0.001,critic_norm=layer"), 300_000)) == 3
-    named = ("paper", "lr=0.0006", "lr=0.001", "lr=0.002", "lr=0.001,utd=2", "lr=0.001,critic_norm=layer")
-    others = {(task, name): p(task, name) for task in CHOSEN_ON for name in NAMES if name not in named}
+    named = ("paper", "lr=0.0006", "lr=0.001", "lr=0.002", "lr=0.001,critic_norm=layer")
+    plain = [name for name in NAMES if name not in named and "utd" not in name]
+    others = {(task, name): p(task, name) for task in CHOSEN_ON for name in plain}
     assert min(others, key=others.get) == ("Walker2d-v4", "lr=0.001,n=5")
     less = gain(setting("Walker2d-v4", "lr=0.001,n=5"), faster, 300_000)
     assert f"the smallest p is {min(others.values()):.3f}, of `n=5` on Walker2d-v4, which has {less[1:]} less" in text
     cheetah = gain(setting("HalfCheetah-v4", "lr=0.001"), evaluations(FIRST_FIVE), 300_000)
     ant = gain(setting("Ant-v4", "lr=0.001"), setting("Ant-v4", "paper"), 300_000)
-    assert f"HalfCheetah-v4 {cheetah} more" in text
-    assert f"**On Ant-v4 it costs {ant[1:]}** of the return" in text
+    assert f"{cheetah} more on HalfCheetah-v4" in text
+    assert f"**On Ant-v4 1e-3 costs TEEN {ant[1:]}** of its return" in text

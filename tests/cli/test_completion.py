@@ -30,7 +30,7 @@ LINES = [
     ("teen train --base ", {"td3", "sac", "teen"}),  # of all algorithms
     ("teen train --env Pend", {"Pendulum-v1"}),
     ("teen train --env HalfCheetah-v", {"HalfCheetah-v3", "HalfCheetah-v4", "HalfCheetah-v5"}),
-    ("teen train --preset ", {"paper"}),
+    ("teen train --preset ", {"paper", "tuned"}),
     ("teen train --config se", {"settings.toml"}),
     ("teen eval r", {"results", "runs"}),
     ("teen eval s", set()),  # a file is no run

@@ -26,13 +26,32 @@ def test_the_papers_settings_per_suite():
     assert td3.critics == 2
 
 
+@pytest.mark.parametrize(
+    ("algo", "changed"),
+    [
+        ("teen", {"lr": 6e-4, "utd": 2}),
+        ("td3", {"lr": 1e-3, "utd": 2}),
+        ("sac", {"lr": 1e-3, "utd": 2}),
+        ("rnd", {}),
+        ("sunrise", {}),
+        ("redq", {}),
+    ],
+)
+def test_tuned_is_the_papers_but_for_what_it_says(algo, changed):
+    tuned, paper = (resolve({"preset": name, "algo": algo, "env": "Walker2d"}).flat() for name in ("tuned", "paper"))
+    assert tuned["env"] == "Walker2d-v4"
+    assert {name: tuned[name] for name in tuned if tuned[name] != paper[name]} == changed
+    suite = [resolve({"preset": name, "algo": algo, "env": "fish-swim"}) for name in ("tuned", "paper")]
+    assert suite[0] == suite[1]  # chosen on MuJoCo's tasks, for them alone
+
+
 def test_what_is_given_beside_a_preset_wins():
     settings, teen = resolved(env="fish-swim", alpha=1.0, steps=100)
     assert (teen.alpha, settings.plan.steps) == (1.0, 100)
 
 
 def test_unknown_presets(capsys):
-    with pytest.raises(UserError, match="unknown preset 'fast': choose from paper"):
+    with pytest.raises(UserError, match="unknown preset 'fast': choose from paper, tuned"):
         resolve({"preset": "fast", "env": "Ant"})
     assert cli.main(["train", "--preset", "fast", "--env", "Ant"]) == 2
     assert "unknown preset 'fast'" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import pytest
 from teen.paper.curves import evaluated_together
 from teen.paper.experiments import EXPERIMENTS
 from teen.paper.page import Table
+from teen.paper.reproduce import render
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
 from teen.report.runs import read
@@ -56,6 +57,17 @@ def test_what_is_missing_is_said_and_not_invented(tmp_path):
     (line,) = [line for line in page.splitlines() if line.startswith("- Missing")]
     hopper = "Hopper-v4 (TEEN, TEEN α=0, TD3, SAC, RND, SUNRISE)"
     assert line == f"- Missing seeds 0-3: HalfCheetah-v4 (SAC); {hopper}; Walker2d-v4 (SAC); Ant-v4 (SAC)."
+
+
+def test_a_page_says_that_its_settings_are_not_the_papers(tmp_path):
+    tuned = FEW._replace(preset="tuned")
+    trained(tmp_path, "table1", tuned)
+    line = "- Ours have the settings of `--preset tuned`, the paper's numbers those of the paper."
+    render(["table1"], tuned, tmp_path)
+    assert line in (tmp_path / "tuned-table1" / "table1.md").read_text().splitlines()
+    page, rows = rendered(tmp_path, "table1")
+    assert line not in page.splitlines()
+    assert {row["missing"] for row in rows if row["label"] in ("TEEN", "TEEN α=0", "TD3", "SAC")} == {"not trained"}
 
 
 def test_runs_that_were_evaluated_less_often_serve_and_the_page_says_so(tmp_path):

@@ -107,6 +107,13 @@ def test_members_and_settings_by_hand(tmp_path):
     assert speeds["2 cores"]["teen Hopper-v4 10 lanes"] == pytest.approx(311.2e-3)
 
 
+def test_two_updates_take_twice_as_long(tmp_path):
+    speeds = seconds(tmp_path, "table1", scale=Scale(preset="tuned"))["H200"]
+    assert speeds["teen Hopper-v4 tuned 20 lanes"] == pytest.approx(2 * 1.578e-3)
+    assert speeds["td3 HalfCheetah-v4 tuned 10 lanes"] == pytest.approx(2 * 0.493e-3)
+    assert speeds["rnd HalfCheetah-v4 tuned 10 lanes"] == pytest.approx(0.493e-3)  # has the paper's settings
+
+
 def test_few_agents_take_no_less_than_the_fewest_that_were_measured(tmp_path):
     (planned,) = planned_runs([Need("td3", "Hopper-v4", None, (), (0,), 1000)], tmp_path)
     speeds = recorded.speeds([planned])

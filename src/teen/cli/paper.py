@@ -5,12 +5,13 @@ import shlex
 import sys
 from pathlib import Path
 
+from ..config import presets
 from ..config.job import parse_seeds
 from ..errors import UserError
 from ..paper.experiments import EXPERIMENTS, named
 from ..paper.reproduce import Trainer, render, train_and_render
 from ..paper.runs import train
-from ..paper.scale import Scale, compile_quickly
+from ..paper.scale import PRESET, Scale, compile_quickly
 from ..paper.status import print_status
 from .parser import SIGNALLED, Parser
 
@@ -26,6 +27,8 @@ def parser() -> Parser:
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of runs and results (default {OUT})")
     parser.add_argument("--seeds", help="10: seeds 0-9, and so on (default the paper's: 10, or 5 in its appendix)")
     parser.add_argument("--steps", type=int, help="steps of each run (default the paper's: 1M, or 5M for humanoid)")
+    whose = f"settings of all algorithms: {', '.join(presets.available())} (default {PRESET})"
+    parser.add_argument("--preset", default=PRESET, choices=presets.available(), help=whose)
     parser.add_argument("--smoke", action="store_true", help="a tiny version of everything, in minutes")
     parser.add_argument("--on", choices=("local", "ray"), default="local", help="with --run: here, or on a Ray cluster")
     parser.add_argument("--address", help="the cluster's; without it, one starts here and ends with the command")
@@ -56,7 +59,7 @@ def command(arguments: list[str]) -> int:
     names = named(flags.experiments)
     if flags.out.exists() and not flags.out.is_dir():
         raise UserError(f"--out {flags.out} is not a folder")
-    scale = Scale(seeds, flags.steps, flags.smoke)
+    scale = Scale(seeds, flags.steps, flags.smoke, flags.preset)
     if flags.smoke:
         compile_quickly()
     if flags.draw:

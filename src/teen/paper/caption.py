@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..envs import names
 from .experiments import Experiment
 from .needs import Need, wanted_evaluation
-from .scale import Scale
+from .scale import PRESET, Scale
 from .store import Trained, evaluation_of
 
 SMOKE = "**SMOKE**: a test of the machinery, with tiny networks and few steps. No number of ours means anything."
@@ -18,6 +18,8 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
     notes.append(f"The paper: {experiment.paper}")
     if not trained:
         return notes
+    if scale.preset != PRESET:
+        notes.append(f"Ours have the settings of `--preset {scale.preset}`, the paper's numbers those of the paper.")
     steps, seeds = _extent([item.need for item in trained])
     paper_steps, paper_seeds = _extent([entry.need for entry in experiment.entries(Scale())])
     if steps != paper_steps:

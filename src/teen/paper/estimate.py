@@ -20,6 +20,7 @@ from ..training.machine import cpu_model
 from ..training.prepared import Prepared
 from ..training.stopping import stop_requests
 from .runs import PlannedRun
+from .scale import PRESET
 
 CACHE = "speed.json"
 CHUNK, WARMUP, SETTLED = 10, 20, 20  # steps; what comes before the learner has settled is mostly compilation
@@ -39,7 +40,8 @@ def kind(planned: PlannedRun) -> str:
     program = planned.program
     changes = [f"{name}={number_text(value)}" for name, value in program.changes if name not in SAME_SPEED]
     size = ["smoke"] if program.smoke else []
-    return " ".join([program.algo, program.env, *changes, *size, f"{planned.lanes} lanes"])
+    preset = [program.preset] if program.preset != PRESET else []
+    return " ".join([program.algo, program.env, *changes, *size, *preset, f"{planned.lanes} lanes"])
 
 
 def speeds(plan: Sequence[PlannedRun], out: Path) -> Speeds:

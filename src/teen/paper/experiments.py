@@ -48,7 +48,7 @@ def side_by_side(
     entries = []
     for env in scale.tasks(tasks):
         entries += [
-            Entry(OURS, Need("teen", env, preset_alpha(env), (), *extent), paper=OURS),
+            Entry(OURS, Need("teen", env, preset_alpha(env, scale.preset), (), *extent), paper=OURS),
             Entry(CONTROL, Need("teen", env, 0.0, (), *extent)),
             *(Entry(name, Need(name.lower(), env, None, (), *extent), paper=name) for name in baselines),
         ]
@@ -73,8 +73,9 @@ class Varied(NamedTuple):
             for value in self.few if scale.smoke else self.values:
                 changes = () if value == unchanged else ((self.setting, value),)
                 label, paper = f"{self.word}{number_text(value)}", OURS if value == self.usual else ""
-                tuned, control = (Need("teen", env, a, changes, *extent) for a in (preset_alpha(env), 0.0))
-                entries += [Entry(label, tuned, paper=paper), Entry(label, control, ALPHA_0)]
+                alphas = preset_alpha(env, scale.preset), 0.0
+                teen, control = (Need("teen", env, alpha, changes, *extent) for alpha in alphas)
+                entries += [Entry(label, teen, paper=paper), Entry(label, control, ALPHA_0)]
         return entries
 
 
@@ -85,7 +86,7 @@ def varied_alpha(scale: Scale) -> list[Entry]:
         Entry(
             f"α={number_text(alpha)}",
             Need("teen", env, alpha, (), *extent),
-            paper=OURS if alpha == preset_alpha(env) else "",
+            paper=OURS if alpha == preset_alpha(env, scale.preset) else "",
         )
         for env in scale.tasks(ABLATED)
         for alpha in (ALPHAS[:2] if scale.smoke else ALPHAS)

@@ -8,8 +8,6 @@ from ..config.job import ranges, resolve
 from ..settings import number_text
 from . import scale
 
-PRESET = "paper"
-
 
 class Need(NamedTuple):
     algo: str
@@ -19,10 +17,11 @@ class Need(NamedTuple):
     seeds: tuple[int, ...]
     steps: int
     smoke: bool = False
+    preset: str = scale.PRESET
     agent: bool = False  # needs the agent of exactly this step, so its run ends there
 
     def settings(self) -> dict[str, Any]:
-        common = {"preset": PRESET, "algo": self.algo, "env": self.env, **scale.settings(self.algo, self.smoke)}
+        common = {"preset": self.preset, "algo": self.algo, "env": self.env, **scale.settings(self.algo, self.smoke)}
         return {**common, **dict(self.changes), **({} if self.alpha is None else {"alpha": self.alpha})}
 
     def variant(self) -> "Need":
@@ -67,9 +66,9 @@ def wanted_evaluation(variant: Need) -> tuple[int, int]:
 
 
 @cache
-def preset_alpha(env: str) -> float:
-    """Return the paper's alpha for the suite of this task."""
-    job = resolve({"preset": PRESET, "algo": "teen", "env": env})
+def preset_alpha(env: str, preset: str) -> float:
+    """Return this preset's alpha for the suite of this task."""
+    job = resolve({"preset": preset, "algo": "teen", "env": env})
     return float(job.variants[0].config.alpha)
 
 
@@ -82,4 +81,5 @@ def folder_name(program: Need, alphas: tuple[float, ...], seeds: tuple[int, ...]
         f"seeds={ranges(seeds)}",
         *([f"steps={program.steps}"] if program.agent else []),
     ]
-    return ("smoke-" if program.smoke else "") + ",".join(parts)
+    marks = ["smoke"] * program.smoke + [program.preset] * (program.preset != scale.PRESET)
+    return "-".join([*marks, ",".join(parts)])

@@ -1,7 +1,8 @@
 """Estimates of training times from recorded speeds: nothing is trained, and no device is started.
 
 A step of all lanes takes about base(lanes × members) · times(algorithm) · times(task) · times(changed settings). Every
-factor is a measurement in `speeds.toml`, or one of another machine that stands in for it, as is said there.
+factor is a measurement in `speeds.toml`, or one of another machine that stands in for it, as is said there. Several
+updates a step, as `--preset tuned` has, take as many times as long: too much where collecting takes part of the time.
 """
 
 import math
@@ -29,9 +30,9 @@ class Machine(NamedTuple):
 def speeds(plan: Sequence[PlannedRun]) -> dict[str, Speeds]:
     """Return the seconds that a step of each kind takes, by machine. Smoke tests have none: they only compile."""
     todo = {kind(planned): planned for planned in plan if planned.left and not planned.program.smoke}
-    agents = {name: _agents(planned) for name, planned in todo.items()}
+    sizes = {name: _size(planned) for name, planned in todo.items()}
     return {
-        column: {name: _seconds(agents[name], planned.program, machine) for name, planned in todo.items()}
+        column: {name: _seconds(*sizes[name], planned.program, machine) for name, planned in todo.items()}
         for column, machine in machines().items()
     }
 
@@ -43,15 +44,15 @@ def machines() -> dict[str, Machine]:
     return {name: Machine(table["machine"], table["steps"], table["times"]) for name, table in tables.items()}
 
 
-def _agents(planned: PlannedRun) -> int:
-    """Return lanes × members; a single policy is one member."""
+def _size(planned: PlannedRun) -> tuple[int, int]:
+    """Return lanes × members, where a single policy is one member, and the updates of a step."""
     job = planned.job()
-    return planned.lanes * max(job.algorithm.size(job.variants[0].config), 1)
+    return planned.lanes * max(job.algorithm.size(job.variants[0].config), 1), job.settings.plan.utd
 
 
-def _seconds(agents: int, program: Need, machine: Machine) -> float:
+def _seconds(agents: int, updates: int, program: Need, machine: Machine) -> float:
     measured, ms = zip(*machine.steps, strict=True)
     beyond = max(agents / measured[-1], 1.0)  # more agents than were measured take proportionally longer
     changes = [f"{name}={number_text(value)}" for name, value in program.changes]
     times = [machine.times.get(name, 1.0) for name in (program.algo, task(program.env), *changes)]
-    return float(np.interp(agents, measured, ms) * beyond * math.prod(times) / 1000)
+    return float(np.interp(agents, measured, ms) * beyond * updates * math.prod(times) / 1000)

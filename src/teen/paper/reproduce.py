@@ -15,7 +15,7 @@ from .experiments import EXPERIMENTS, Check
 from .needs import Need
 from .page import write_page
 from .runs import Failure
-from .scale import Scale
+from .scale import PRESET, Scale
 from .store import Store
 
 Trainer = Callable[[Sequence[Need], Path, str], tuple[int | None, list[Failure]]]
@@ -53,7 +53,8 @@ def render(names: Sequence[str], scale: Scale, out: Path) -> None:
         experiment = EXPERIMENTS[name]
         trained = [store.trained(entry) for entry in experiment.entries(scale)]
         page = experiment.render(name, trained, scale)
-        path = write_page(page, out / name, name, experiment.title, caption(experiment, trained, scale))
+        folder = out / (name if scale.preset == PRESET else f"{scale.preset}-{name}")
+        path = write_page(page, folder, name, experiment.title, caption(experiment, trained, scale))
         lacking = sum(1 for item in trained if item.lacking)
         print(f"{name}: {path}" + (f" ({lacking} of {len(trained)} entries lack something)" if lacking else ""))
 

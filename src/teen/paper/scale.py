@@ -1,4 +1,5 @@
-"""How much of the paper is asked for: all of it, fewer seeds or steps, or a smoke test of everything."""
+"""How much of the paper is asked for: all of it, fewer seeds or steps, a smoke test of everything, or all of it with
+other settings."""
 
 import os
 from collections.abc import Sequence
@@ -6,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..envs import names
 
+PRESET = "paper"
 SMOKE = {  # so small that compiling takes most of the time
     "width": 32,
     "warmup": 50,
@@ -25,11 +27,12 @@ class Scale(NamedTuple):
     seeds: tuple[int, ...] | None = None  # None: as many as the paper has
     steps: int | None = None  # likewise
     smoke: bool = False
+    preset: str = PRESET  # whose settings all algorithms have
 
-    def extent(self, seeds: int, steps: int) -> tuple[tuple[int, ...], int, bool]:
-        """Return seeds, steps and `smoke` of a need for which the paper has this many seeds and steps."""
+    def extent(self, seeds: int, steps: int) -> tuple[tuple[int, ...], int, bool, str]:
+        """Return seeds, steps, `smoke` and preset of a need for which the paper has this many seeds and steps."""
         count, end = (SMOKE_SEEDS, SMOKE_STEPS) if self.smoke else (seeds, steps)
-        return self.seeds or tuple(range(count)), self.steps or end, self.smoke
+        return self.seeds or tuple(range(count)), self.steps or end, self.smoke, self.preset
 
     def tasks(self, tasks: Sequence[str]) -> list[str]:
         """Return the tasks; for a smoke test the same few in all experiments, so that they share compiled programs."""

@@ -1,7 +1,8 @@
 """Presets: short TOML files of settings, chosen by name with `--preset`.
 
 A file holds settings for everything, then tables that narrow them down: `[mujoco]` and `[dm_control]` for a suite,
-`[teen.mujoco]` for an algorithm in a suite; `[tasks]` gives short names to environments.
+`[teen.mujoco]` for an algorithm in a suite; `[tasks]` gives short names to environments. With `extends = "paper"` a
+file says only in what it differs from another preset.
 """
 
 import tomllib
@@ -23,11 +24,24 @@ def applied(values: dict[str, Any]) -> dict[str, Any]:
         return values
     if name not in available():
         raise UserError(f"unknown preset {name!r}: choose from {', '.join(available())}")
-    preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
-    env = preset.get("tasks", {}).get(values.get("env", ""), values.get("env", ""))
+    chain = _chain(name)
+    env = values.get("env", "")
+    env = next((preset["tasks"][env] for preset in chain if env in preset.get("tasks", {})), env)
     suite = "dm_control" if names.is_suite(env) else "mujoco"
-    algo = preset.get(values.get("algo", "teen"))
-    algo = algo if isinstance(algo, dict) else {}
-    layers = [preset, preset.get(suite, {}), algo, algo.get(suite, {})]
+    layers = [layer for preset in chain for layer in _layers(preset, values.get("algo", "teen"), suite)]
     merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
     return {**merged, **values, **({"env": env} if env else {})}
+
+
+def _chain(name: str) -> list[dict[str, Any]]:
+    """Return the presets of which this one is made, the last of which wins."""
+    preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
+    below = preset.pop("extends", "")
+    return [*(_chain(below) if below else []), preset]
+
+
+def _layers(preset: dict[str, Any], algo: str, suite: str) -> list[dict[str, Any]]:
+    """Return the parts of a preset that concern this algorithm and suite, the narrowest last."""
+    own = preset.get(algo)
+    own = own if isinstance(own, dict) else {}
+    return [preset, preset.get(suite, {}), own, own.get(suite, {})]
