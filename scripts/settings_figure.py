@@ -13,21 +13,37 @@ from teen.report.figures import COLOURS, short_step
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "results" / "settings-300k"
 TASKS = ("Walker2d-v4", "Hopper-v4")  # on which settings were chosen
-STEPS = {"teen": (240_000, 300_000), "td3": (200_000, 300_000), "sac": (200_000, 300_000)}  # the shortest, the others
+STEPS = {"teen": (240_000, 300_000), "td3": (240_000, 300_000), "sac": (200_000, 300_000)}  # the shortest, the others
 TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}  # of the preset
+EARLIER = {  # other runs with the same settings, by algorithm, setting and task
+    ("teen", "paper", "Walker2d-v4"): ["bf16-300k/Walker2d-v4-tf32"],
+    ("td3", "paper", "Hopper-v4"): ["reference-300k/td3-Hopper-v4"],
+    ("sac", "paper", "Hopper-v4"): [
+        "reference-300k/sac-Hopper-v4",
+        "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
+    ],
+    ("sac", "lr=0.001", "Hopper-v4"): ["sac-settings-300k/hopper/lr=0.001,target_entropy=-1"],
+}
+ALL = ", all runs"
 
 
 def names(algo: str) -> list[str]:
-    """Return the settings of an algorithm: the paper's, then learning rates, then what was changed beside a rate."""
+    """Return the settings of an algorithm: the paper's, then learning rates, then what was changed beside a rate. Where
+    there are earlier runs, a second row has all."""
     found = {path.name for task in TASKS for path in (RUNS / algo / task).iterdir()}
-    return sorted(found, key=lambda name: (name != "paper", "," in name, name))
+    several = {f"{name}{ALL}" for owner, name, _ in EARLIER if owner == algo}
+    return sorted(found | several, key=lambda name: (not name.startswith("paper"), "," in name.removesuffix(ALL), name))
 
 
 def scores(algo: str, task: str, name: str, step: int) -> np.ndarray:
-    """Return each seed's mean over the 50,000 steps before; nothing for a run that is not there or ended sooner."""
-    folder = RUNS / algo / task / name
-    run = runs.read(folder) if folder.is_dir() else None
-    return statistics.last_mean(run, step) if run and run.steps[-1] >= step else np.empty(0)
+    """Return each run's mean over the 50,000 steps before; nothing for runs that are not there or ended sooner."""
+    own = name.removesuffix(ALL)
+    earlier = EARLIER.get((algo, own, task), []) if name != own else []
+    if name != own and not earlier:
+        return np.empty(0)
+    folders = [RUNS / algo / task / own, *(ROOT / "results" / folder for folder in earlier)]
+    parts = [runs.read(folder) for folder in folders if folder.is_dir()]
+    return np.concatenate([np.empty(0), *(statistics.last_mean(r, step) for r in parts if r.steps[-1] >= step)])
 
 
 def table(algo: str) -> list[str]:

@@ -138,8 +138,11 @@ def test_readme_has_the_same_scores():
         found = [cell.replace(" runs)", ")") for cell in cells(README, f"{task}, {words}")]
         assert found == [counted(runs.get(label, []), step) for label in MILLION]
     walker, cheetah = (setting(task, TUNED["teen"]) for task in ("Walker2d-v4", "HalfCheetah-v4"))
-    tuned = f"TEEN has {last(walker, 300_000)} on Walker2d-v4 at 300k, and {last(cheetah, 300_000)} on HalfCheetah-v4"
-    assert tuned in flat(README)
+    paper = last(several(MILLION["TEEN"]), 300_000)
+    assert (
+        f"at 300k TEEN with `--preset tuned` has {last(walker, 300_000)} on Walker2d-v4, and {last(cheetah, 300_000)} on "
+        f"HalfCheetah-v4 where the paper's settings have {paper};" in flat(README)
+    )
 
 
 def flat(text):
@@ -194,6 +197,8 @@ def test_what_is_said_of_the_claims():
     hopper, walker = (
         {label: several(runs) for label, runs in ALL_TASKS[task].items()} for task in ("Hopper-v4", "Walker2d-v4")
     )
+    same = {algo: setting("Hopper-v4", "paper", algo) for algo in ("teen", "td3", "sac")}
+    within = {algo: p_value(same["teen"], same[algo], 300_000) for algo in ("td3", "sac")}
     half, million = 500_000, 1_000_000
     means = {label: np.mean(last_means(seeds, 300_000)) for label, seeds in hopper.items()}
     lowest = [min(last_means(seeds, million)) for seeds in (teen, sac, td3)]
@@ -206,11 +211,12 @@ def test_what_is_said_of_the_claims():
     assert (above, len(teen)) == (9, 10)
     for said in (
         f"+{gain(teen, td3, million)} at 1M (p = {p_value(teen, td3, million):.3f})",
-        f"{means['TEEN']:.0f} against {means['TD3']:.0f} at 300k (p < 0.001)",
+        f"{means['TEEN']:.0f} against {means['TD3']:.0f} at 300k (p < 0.001; within [one set of runs]",
+        f"TD3 has {np.mean(last_means(same['td3'], 300_000)):.0f}, p = {within['td3']:.3f});",
         f"+{gain(teen, sac, million)} at 1M; nine of ten runs are above SAC's mean, one is far below. A rank test has "
         f"p = {ranks:.3f}, Welch's p = {p_value(teen, sac, million):.2f}",
         f"{means['TEEN']:.0f} against {means['SAC']:.0f} at 300k "
-        f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f})",
+        f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f}; within one set of runs p = {within['sac']:.3f});",
         f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['TD3'], 300_000):.2f})",
         f"on Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['SAC'], 300_000):.2f})",
         f"has {last(evaluations(faster), 300_000)} on HalfCheetah-v4 at 300k, and {last(evaluations(slower), 300_000)}",
@@ -387,12 +393,37 @@ def test_settings_of_teen_at_300k(name):
     assert cells(table_of("TEEN"), name) == row_of_settings("teen", name, (240_000, 300_000))
 
 
-@pytest.mark.parametrize("algo", ["td3", "sac"])
+SOONER = {"td3": 240_000, "sac": 200_000}  # where the runs with two updates end
+
+
+@pytest.mark.parametrize("algo", SOONER)
 def test_settings_of_td3_and_sac_at_300k(algo):
     for task in CHOSEN_ON:
         assert {p.name for p in (ROOT / "results/settings-300k" / algo / task).iterdir()} == set(BASELINE_NAMES)
     for name in BASELINE_NAMES:
-        assert cells(table_of(algo.upper()), name) == row_of_settings(algo, name, (200_000, 300_000))
+        assert cells(table_of(algo.upper()), name) == row_of_settings(algo, name, (SOONER[algo], 300_000))
+
+
+FASTER_SAC = "sac-settings-300k/hopper/lr=0.001,target_entropy=-1"
+
+
+def all_of(algo, task, name):
+    """Return all runs of TD3 or SAC with these settings."""
+    earlier = [FASTER_SAC] if (algo, task, name) == ("sac", "Hopper-v4", "lr=0.001") else []
+    if name == "paper":
+        return several(ALL_TASKS[task][algo.upper()])
+    return [*setting(task, name, algo), *several(earlier)]
+
+
+def test_settings_that_were_trained_more_than_once():
+    walker = papers("Walker2d-v4")
+    assert cells(table_of("TEEN"), "paper, all runs") == [last(walker, 240_000), last(walker, 300_000), "–", "–"]
+    assert len(walker) == 10
+    for algo, name, runs in (("td3", "paper", 15), ("sac", "paper", 20), ("sac", "lr=0.001", 10)):
+        seeds = all_of(algo, "Hopper-v4", name)
+        assert len(seeds) == runs
+        expected = ["–", "–", last(seeds, SOONER[algo]), last(seeds, 300_000)]
+        assert cells(table_of(algo.upper()), f"{name}, all runs") == expected
 
 
 @pytest.mark.parametrize("algo", TUNED)
@@ -420,14 +451,54 @@ def small(p):
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def interval(one, other, step):
+    """The 95 % interval of the gain of one over the other, in per cent of the other's mean."""
+    both = last_means(one, step), last_means(other, step)
+    found = ttest_ind(*both, equal_var=False).confidence_interval()
+    return "{:.0f} to {:.0f} %".format(*(100 * end / np.mean(both[1]) for end in found)).replace("-", "−")
+
+
+FOUR = ("HalfCheetah-v4", "Hopper-v4", "Walker2d-v4", "Ant-v4")
+
+
 def test_what_the_preset_gives_teen():
-    for task in ("HalfCheetah-v4", "Hopper-v4", "Walker2d-v4", "Ant-v4"):
-        paper, tuned = papers(task), setting(task, TUNED["teen"])
-        more, p = gain(tuned, paper, 300_000).replace("-", "−"), small(p_value(paper, tuned, 300_000))
-        assert cells(SETTINGS, task) == [last(paper, 300_000), last(tuned, 300_000), more, p]
-    paper, tuned = papers("Hopper-v4"), setting("Hopper-v4", TUNED["teen"])
-    sooner = f"{last(tuned, 240_000)} against {last(paper, 240_000)} (p = {p_value(paper, tuned, 240_000):.3f})"
-    assert f"at 240,000 steps it has {sooner}" in flat(SETTINGS)
+    text, end = flat(SETTINGS), 300_000
+    tuned = {task: setting(task, TUNED["teen"]) for task in FOUR}
+    paper = {task: papers(task) for task in FOUR}
+    gains = {task: gain(tuned[task], paper[task], end).replace("-", "−") for task in FOUR}
+    for task in FOUR:
+        both = tuned[task], paper[task]
+        expected = [last(paper[task], end), last(tuned[task], end), gains[task], interval(*both, end)]
+        assert cells(SETTINGS, task) == [*expected, small(p_value(*both, end))]
+
+    def sooner(task, step):
+        both = tuned[task], paper[task]
+        return gain(*both, step), f"(p = {p_value(*both, step):.3f})"
+
+    for said in (
+        "Hopper-v4 has {} more at 200,000 steps {}".format(*sooner("Hopper-v4", 200_000)),
+        "and {} at 240,000 {}".format(*sooner("Hopper-v4", 240_000)),
+        "Walker2d-v4 {} at 240,000 {}".format(*sooner("Walker2d-v4", 240_000)),
+        "Ant-v4 {} at 150,000 {}".format(*sooner("Ant-v4", 150_000)),
+        "and {} at 200,000 {}".format(*sooner("Ant-v4", 200_000)),
+    ):
+        assert said in text, said
+    first, second = setting("Walker2d-v4", "paper"), evaluations(SECOND_WALKER)
+    walker = tuned["Walker2d-v4"]
+    assert p_value(walker, first, end) < 0.001
+    assert (
+        f"against the first the preset has {gain(walker, first, end)} more (p < 0.001), "
+        f"against the second {gain(walker, second, end)} (p = {p_value(walker, second, end):.3f})" in text
+    )
+    same_updates = 25_000 + (end - 25_000) // 2
+    assert f"at {same_updates:,} steps" in text
+    for task in FOUR:  # even a little later
+        assert np.mean(last_means(tuned[task], 170_000)) < np.mean(last_means(paper[task], end))
+    changes = flat((ROOT / "CHANGELOG.md").read_text())
+    assert f"TEEN has {gains['HalfCheetah-v4']} more with it on HalfCheetah-v4" in changes
+    said = f"{gain(walker, second, end)} to {gain(walker, first, end)} more on Walker2d-v4"
+    assert said in changes
+    assert f"(95 % interval {interval(tuned['Ant-v4'], paper['Ant-v4'], end)})" in changes
 
 
 def test_settings_of_teen_on_halfcheetah_and_ant():
@@ -446,44 +517,52 @@ def test_settings_of_teen_on_halfcheetah_and_ant():
 
 def test_how_the_preset_was_chosen():
     text = flat(SETTINGS)
-    tuned = {task: setting(task, TUNED["teen"]) for task in ("HalfCheetah-v4", "Ant-v4", *CHOSEN_ON)}
-    p = {task: p_value(setting(task, "lr=0.001"), seeds, 300_000) for task, seeds in tuned.items()}
-    more = gain(tuned["Ant-v4"], setting("Ant-v4", "lr=0.001"), 300_000)
-    assert f"on Ant-v4, where it has {more} more than `lr=0.001` (p = {p.pop('Ant-v4'):.3f})" in text
+    tuned = {task: setting(task, TUNED["teen"]) for task in FOUR}
+    faster = {task: setting(task, "lr=0.001") for task in FOUR}
+    p = {task: p_value(faster[task], tuned[task], 300_000) for task in FOUR}
+    more = gain(tuned["Ant-v4"], faster["Ant-v4"], 300_000)
+    assert f"On Ant-v4 it has {more} more than `lr=0.001` (p = {p.pop('Ant-v4'):.3f})" in text
     assert f"was shown (p = {min(p.values()):.2f} to {max(p.values()):.2f})" in text
+    for task in p:
+        assert np.mean(last_means(faster[task], 300_000)) > np.mean(last_means(tuned[task], 300_000))
     slower = setting("Ant-v4", "utd=2")
     better = [p_value(slower, tuned["Ant-v4"], 300_000)]
     better += [p_value(setting(task, "lr=0.001,utd=2"), tuned[task], 240_000) for task in CHOSEN_ON]
     assert f"with the paper's rate has {last(slower, 300_000)}," in text
-    assert "Neither difference was shown (p = {:.3f}, {:.2f} and {:.2f})".format(*better) in text
+    assert "p = {:.3f} (Ant-v4), {:.2f} (Walker2d-v4) and {:.2f} (Hopper-v4)".format(*better) in text
     for task in CHOSEN_ON:
         means = {name: np.mean(last_means(setting(task, name), 240_000)) for name in NAMES}
         assert max(means, key=means.get) == "lr=0.001,utd=2"
+    assert len(NAMES) == 13  # "where TEEN had thirteen"
 
 
 def test_what_is_said_of_td3s_and_sacs_settings():
     text = flat(SETTINGS)
 
-    def p(algo, task, one, other, step):
-        return p_value(setting(task, one, algo), setting(task, other, algo), step)
+    def rate(algo, task, step):
+        return p_value(all_of(algo, task, "paper"), all_of(algo, task, "lr=0.001"), step)
 
-    rates = {
-        (algo, step): [p(algo, task, "paper", "lr=0.001", step) for task in CHOSEN_ON]
-        for algo in ("td3", "sac")
-        for step in (200_000, 300_000)
-    }
-    assert {f"{value:.3f}" for value in rates["td3", 200_000]} == {"0.028"}
-    assert "TD3 p = 0.028 on both tasks" in text
-    assert "SAC p = {:.3f} on Walker2d-v4 and {:.3f} on Hopper-v4".format(*rates["sac", 200_000]) in text
-    later = [*rates["td3", 300_000], *rates["sac", 300_000]]
-    assert "p = {:.3f} and {:.2f} (TD3), {:.3f} and {:.2f} (SAC)".format(*later) in text
+    td3 = [rate("td3", task, step) for step in (240_000, 300_000) for task in CHOSEN_ON]
+    sac = [rate("sac", task, step) for step in (200_000, 300_000) for task in CHOSEN_ON]
+    said = (
+        "TD3 has p = {:.3f} on Walker2d-v4 and p = {:.3f} on Hopper-v4 (all runs) at 240k, and p = {:.3f} and {:.3f} at"
+    )
+    assert said.format(*td3) in text
+    said = "SAC has p = {:.3f} and {:.3f} (all runs) at 200k; at 300k nothing is shown (p = {:.3f} and {:.2f})"
+    assert said.format(*sac) in text
     doubled = []
-    for algo in ("td3", "sac"):
+    for algo, step in SOONER.items():
         for task in CHOSEN_ON:
-            doubled.append(p(algo, task, "lr=0.001", "lr=0.001,utd=2", 200_000))
-            means = {name: np.mean(last_means(setting(task, name, algo), 200_000)) for name in BASELINE_NAMES}
-            assert max(means, key=means.get) == "lr=0.001,utd=2"
+            one, two = (setting(task, name, algo) for name in ("lr=0.001", "lr=0.001,utd=2"))
+            doubled.append(p_value(one, two, step))
+            assert np.mean(last_means(two, step)) > np.mean(last_means(one, step))
     assert f"(p = {min(doubled):.2f} to {max(doubled):.2f})" in text
+    less = {
+        task: [np.mean(last_means(setting(task, f"lr={rate},utd=2", "td3"), 240_000)) for rate in ("0.0006", "0.001")]
+        for task in CHOSEN_ON
+    }
+    assert less["Walker2d-v4"][0] > less["Walker2d-v4"][1]
+    assert less["Hopper-v4"][0] < 0.7 * less["Hopper-v4"][1]
     walker, hopper = ([setting(task, name, algo) for algo, name in TUNED.items()] for task in CHOSEN_ON)
     assert "TEEN has {}, TD3 {} and SAC {}, so".format(*(last(seeds, 200_000) for seeds in walker)) in text
     assert min(p_value(walker[0], other, 200_000) for other in walker[1:]) > 0.5
@@ -499,12 +578,16 @@ def test_what_is_said_of_settings():
         return p_value(setting(task, name), setting(task, "lr=0.001"), step)
 
     walker, again = setting("Walker2d-v4", "paper"), evaluations(SECOND_WALKER)
-    assert cells(SETTINGS, "paper, again") == [*(last(again, step) for step in (240_000, 300_000)), "–", "–"]
-    assert f"(p = {p_value(walker, again, 300_000):.3f} between the two)" in text
+    twice = f"{last(walker, 300_000)} and {last(again, 300_000)} at 300k (p = {p_value(walker, again, 300_000):.3f})"
+    assert twice in text
     faster, both = setting("Walker2d-v4", "lr=0.001"), [*walker, *again]
     assert p_value(both, faster, 300_000) < 0.001
-    assert round(np.mean(last_means(faster, 300_000)) / np.mean(last_means(both, 300_000)), 1) == 2.0
-    assert f"p < 0.001 on Walker2d-v4 (both runs of 3e-4 together: {last(both, 300_000)})" in text
+    assert p_value(walker, faster, 300_000) < 0.001
+    assert (
+        f"({gain(faster, walker, 300_000)} more than one run of the paper's settings and "
+        f"{gain(faster, again, 300_000)} more than the other, p < 0.001 and p = {p_value(faster, again, 300_000):.3f})"
+    ) in text
+    assert "p < 0.001 on Walker2d-v4 (all runs)" in text
     assert f"and p = {p('Hopper-v4', 'paper'):.3f} on Hopper-v4" in text
     assert f"6e-4 is below 1e-3 on Walker2d-v4 (p = {p('Walker2d-v4', 'lr=0.0006'):.3f})" in text
     assert "(p = {:.2f} and {:.2f})".format(*(p(task, "lr=0.002") for task in CHOSEN_ON)) in text

@@ -62,9 +62,13 @@ def test_what_is_missing_is_said_and_not_invented(tmp_path):
 def test_a_page_says_that_its_settings_are_not_the_papers(tmp_path):
     tuned = FEW._replace(preset="tuned")
     trained(tmp_path, "table1", tuned)
-    line = "- Ours have the settings of `--preset tuned`, the paper's numbers those of the paper."
-    render(["table1"], tuned, tmp_path)
-    assert line in (tmp_path / "tuned-table1" / "table1.md").read_text().splitlines()
+    line = "- Ours have the settings of `--preset tuned`; the paper's numbers were obtained with the paper's."
+    kept = "; ".join(f"{task}-v4 (RND, SUNRISE)" for task in ("HalfCheetah", "Hopper", "Walker2d", "Ant"))
+    render(["table1", "table2"], tuned, tmp_path)
+    lines = (tmp_path / "tuned-table1" / "table1.md").read_text().splitlines()
+    assert {line, f"- Not changed by that preset: {kept}."} <= set(lines)
+    lines = (tmp_path / "tuned-table2" / "table2.md").read_text().splitlines()
+    assert "- `--preset tuned` changes nothing here: all have the paper's settings." in lines
     page, rows = rendered(tmp_path, "table1")
     assert line not in page.splitlines()
     assert {row["missing"] for row in rows if row["label"] in ("TEEN", "TEEN α=0", "TD3", "SAC")} == {"not trained"}

@@ -27,7 +27,7 @@ def parser() -> Parser:
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of runs and results (default {OUT})")
     parser.add_argument("--seeds", help="10: seeds 0-9, and so on (default the paper's: 10, or 5 in its appendix)")
     parser.add_argument("--steps", type=int, help="steps of each run (default the paper's: 1M, or 5M for humanoid)")
-    whose = f"settings of all algorithms: {', '.join(presets.available())} (default {PRESET})"
+    whose = f"settings of the runs: {', '.join(presets.available())} (default {PRESET})"
     parser.add_argument("--preset", default=PRESET, choices=presets.available(), help=whose)
     parser.add_argument("--smoke", action="store_true", help="a tiny version of everything, in minutes")
     parser.add_argument("--on", choices=("local", "ray"), default="local", help="with --run: here, or on a Ray cluster")

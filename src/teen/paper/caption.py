@@ -19,7 +19,7 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
     if not trained:
         return notes
     if scale.preset != PRESET:
-        notes.append(f"Ours have the settings of `--preset {scale.preset}`, the paper's numbers those of the paper.")
+        notes += other_settings(trained, scale.preset)
     steps, seeds = _extent([item.need for item in trained])
     paper_steps, paper_seeds = _extent([entry.need for entry in experiment.entries(Scale())])
     if steps != paper_steps:
@@ -34,6 +34,15 @@ def caption(experiment: Experiment, trained: Sequence[Trained], scale: Scale) ->
 def _extent(needs: Sequence[Need]) -> tuple[int, int]:
     """Return the most steps and the most seeds that any of these needs."""
     return max(need.steps for need in needs), max(len(need.seeds) for need in needs)
+
+
+def other_settings(trained: Sequence[Trained], preset: str) -> list[str]:
+    """Return whose settings ours have: this preset's, or the paper's where it changes nothing."""
+    kept = [("", item) for item in trained if item.need.preset == PRESET]
+    if len(kept) == len(trained):
+        return [f"`--preset {preset}` changes nothing here: all have the paper's settings."]
+    said = f"Ours have the settings of `--preset {preset}`; the paper's numbers were obtained with the paper's."
+    return [said, *(f"Not changed by that preset: {places}." for _, places in _places(kept))]
 
 
 def other_evaluations(trained: Sequence[Trained]) -> list[str]:

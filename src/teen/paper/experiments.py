@@ -11,7 +11,7 @@ from ..measure.region import check_installed
 from ..settings import number_text
 from . import ablations, claims, curves, region, tables, theory
 from .claims import ALPHA_0, BASELINES, CONTROL, OURS
-from .needs import Entry, Need, preset_alpha
+from .needs import Entry, needed, preset_alpha
 from .page import Page
 from .scale import Scale, settings
 from .store import Trained
@@ -48,9 +48,9 @@ def side_by_side(
     entries = []
     for env in scale.tasks(tasks):
         entries += [
-            Entry(OURS, Need("teen", env, preset_alpha(env, scale.preset), (), *extent), paper=OURS),
-            Entry(CONTROL, Need("teen", env, 0.0, (), *extent)),
-            *(Entry(name, Need(name.lower(), env, None, (), *extent), paper=name) for name in baselines),
+            Entry(OURS, needed("teen", env, preset_alpha(env, scale.preset), (), extent), paper=OURS),
+            Entry(CONTROL, needed("teen", env, 0.0, (), extent)),
+            *(Entry(name, needed(name.lower(), env, None, (), extent), paper=name) for name in baselines),
         ]
     return entries
 
@@ -74,7 +74,7 @@ class Varied(NamedTuple):
                 changes = () if value == unchanged else ((self.setting, value),)
                 label, paper = f"{self.word}{number_text(value)}", OURS if value == self.usual else ""
                 alphas = preset_alpha(env, scale.preset), 0.0
-                teen, control = (Need("teen", env, alpha, changes, *extent) for alpha in alphas)
+                teen, control = (needed("teen", env, alpha, changes, extent) for alpha in alphas)
                 entries += [Entry(label, teen, paper=paper), Entry(label, control, ALPHA_0)]
         return entries
 
@@ -85,7 +85,7 @@ def varied_alpha(scale: Scale) -> list[Entry]:
     return [
         Entry(
             f"α={number_text(alpha)}",
-            Need("teen", env, alpha, (), *extent),
+            needed("teen", env, alpha, (), extent),
             paper=OURS if alpha == preset_alpha(env, scale.preset) else "",
         )
         for env in scale.tasks(ABLATED)

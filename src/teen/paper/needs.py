@@ -58,6 +58,15 @@ def learning_settings(variant: Need) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in BOOKKEEPING and name not in JUDGING}
 
 
+def needed(
+    algo: str, env: str, alpha: float | None, changes: tuple[tuple[str, Any], ...], extent: scale.Extent
+) -> Need:
+    """Return a need of this preset, or of the paper's where both have the same settings: one run serves both."""
+    need = Need(algo, env, alpha, changes, *extent)
+    papers = need._replace(preset=scale.PRESET)
+    return papers if learning_settings(papers.variant()) == learning_settings(need.variant()) else need
+
+
 @cache
 def wanted_evaluation(variant: Need) -> tuple[int, int]:
     """Return the steps between the preset's evaluations, and their episodes."""

@@ -23,13 +23,16 @@ SMOKE_STEPS, SMOKE_SEEDS, SMOKE_MEMBERS = 300, 2, 3
 ENSEMBLES = ("teen", "sunrise")
 
 
+Extent = tuple[tuple[int, ...], int, bool, str]  # seeds, steps, `smoke` and preset of a need
+
+
 class Scale(NamedTuple):
     seeds: tuple[int, ...] | None = None  # None: as many as the paper has
     steps: int | None = None  # likewise
     smoke: bool = False
-    preset: str = PRESET  # whose settings all algorithms have
+    preset: str = PRESET  # which settings the runs have
 
-    def extent(self, seeds: int, steps: int) -> tuple[tuple[int, ...], int, bool, str]:
+    def extent(self, seeds: int, steps: int) -> Extent:
         """Return seeds, steps, `smoke` and preset of a need for which the paper has this many seeds and steps."""
         count, end = (SMOKE_SEEDS, SMOKE_STEPS) if self.smoke else (seeds, steps)
         return self.seeds or tuple(range(count)), self.steps or end, self.smoke, self.preset

@@ -26,7 +26,7 @@ def applied(values: dict[str, Any]) -> dict[str, Any]:
         raise UserError(f"unknown preset {name!r}: choose from {', '.join(available())}")
     chain = _chain(name)
     env = values.get("env", "")
-    env = next((preset["tasks"][env] for preset in chain if env in preset.get("tasks", {})), env)
+    env = next((preset["tasks"][env] for preset in reversed(chain) if env in preset.get("tasks", {})), env)
     suite = "dm_control" if names.is_suite(env) else "mujoco"
     layers = [layer for preset in chain for layer in _layers(preset, values.get("algo", "teen"), suite)]
     merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
