@@ -140,8 +140,8 @@ def test_readme_has_the_same_scores():
     walker, cheetah = (setting(task, TUNED["teen"]) for task in ("Walker2d-v4", "HalfCheetah-v4"))
     paper = last(several(MILLION["TEEN"]), 300_000)
     assert (
-        f"at 300k TEEN with `--preset tuned` has {last(walker, 300_000)} on Walker2d-v4, and {last(cheetah, 300_000)} on "
-        f"HalfCheetah-v4 where the paper's settings have {paper};" in flat(README)
+        f"at 300k TEEN with `--preset tuned` has {last(walker, 300_000)} on Walker2d-v4, "
+        f"and {last(cheetah, 300_000)} on HalfCheetah-v4 where the paper's settings have {paper};" in flat(README)
     )
 
 
@@ -611,3 +611,45 @@ def test_what_is_said_of_settings():
     ant = gain(setting("Ant-v4", "lr=0.001"), setting("Ant-v4", "paper"), 300_000)
     assert f"{cheetah} more on HalfCheetah-v4" in text
     assert f"**On Ant-v4 1e-3 costs TEEN {ant[1:]}** of its return" in text
+
+
+def test_fish_swim():
+    text = flat(PAGE)
+    others = {
+        "Tonic's TD3, 256 units": ("tonic_data", "TD3(256x2,obsnorm)"),
+        "TD7, in Simba's logs": ("simba@", "td7"),
+        "Tonic's SAC, 256 units, fixed temperature": ("tonic_data", "SAC(256x2,obsnorm,fixed T)"),
+        "Simba's SAC, action repeat 2": ("simba@", "sac"),
+        "pytorch_sac, 1024 units, batches of 1024, learning rate 1e-4": ("pytorch_sac", "SAC(1024x2,lr1e-4,b1024)"),
+        "Simba, residual networks, action repeat 2": ("simba@", "sac_simba"),
+    }
+    rows = [
+        row
+        for row in table("reference_results.csv")
+        if row["env"].replace("_", "-") == "fish-swim"
+        and (row["env_step"], row["metric"]) == ("500000", "mean_last_100k")
+    ]
+    for label, (source, algo) in others.items():
+        (row,) = [row for row in rows if source in row["source"] and row["algo"] == algo]
+        assert cells(PAGE, label) == [f"{float(row['mean']):.0f} ± {float(row['std']):.0f}"]
+        assert ("action repeat 2" in row["note"]) == (source == "simba@")
+    printed_there = [
+        next(
+            f"{row['mean']} ± {row['spread']}"
+            for row in table("paper_tables.csv")
+            if (row["algo"], row["env"], row["env_step"]) == (algo, "fish-swim", "500000")
+        )
+        for algo in ("TD3", "SAC", "TEEN")
+    ]
+    assert cells(PAGE, "the paper's TD3, SAC, TEEN (it does not say of which steps)") == [", ".join(printed_there)]
+
+    def saturated(run):
+        with gzip.open(ROOT / "results" / "fish-swim" / run / "train.csv.gz", "rt") as file:
+            return {int(row["step"]): float(row["saturated_share"] or 0) for row in csv.DictReader(file)}
+
+    shares = [100 * saturated(f"td3/lr={rate}")[20_000] for rate in ("0.0003", "0.0001", "3e-05")]
+    assert "after 10,000 updates {:.0f} %, {:.0f} % and {:.0f} % of their actions".format(*shares) in text
+    most = [100 * max(saturated(f"sac/lr={rate}").values()) for rate in ("0.0003", "0.0001")]
+    assert "never more than {:.0f} % and {:.0f} % with 3e-4 and 1e-4".format(*most) in text
+    ends = [np.mean(last_means(evaluations(f"fish-swim/sac/lr={rate}"), 300_000)) for rate in ("0.0003", "0.0001")]
+    assert "the means of the last 50,000 are {:.0f} and {:.0f}".format(*ends) in text
