@@ -97,7 +97,7 @@ REFUSED = [
         f"{TRAIN} --algo ppo",
         "unknown algorithm 'ppo': choose from teen, td3, sac, rnd, sunrise, redq, or give a module as package.module",
     ),
-    ("train --preset fast --env Ant", "unknown preset 'fast': choose from paper"),
+    ("train --preset fast --env Ant", "unknown preset 'fast': choose from paper, tuned"),
     ("envs hovercraft", "no task here has 'hovercraft' in its name; …"),
     # values
     (f"{TRAIN} --seeds x", "--seeds 'x' names no seeds: write 10, or 3,5,8, or 7, or 10-19"),
