@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -367,3 +368,17 @@ def test_ctrl_c_ends_it_quietly(root):
     finally:
         process.kill()
     assert (process.returncode, errors) == (0, "")
+
+
+def test_a_connection_that_waits_ends_with_its_server(tmp_path):
+    """A browser opens connections ahead of need, and would ask this server what is meant for the next at its port."""
+    with Server(tmp_path, 0) as first:
+        thread = threading.Thread(target=first.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        waiting = socket.create_connection(("127.0.0.1", first.server_port), timeout=10)
+        while not first._connections:  # accepted
+            time.sleep(0.01)
+        first.shutdown()
+        thread.join()
+    with waiting:
+        assert waiting.recv(1) == b""

@@ -1,7 +1,9 @@
 """Serve the runs below a folder to a browser on this machine, as they grow. Nothing is written."""
 
 import re
+import socket
 import sys
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -43,14 +45,28 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, folder: Path, port: int = PORT, seconds: float = page.LIVE_SECONDS):
         self.library, self.seconds = Library(folder), seconds
+        self._connections: set[Any] = set()
         try:
             super().__init__((ADDRESS, port), Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UserError(f"port {port} cannot be used: {reason}; choose another --port") from None
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
     def server_close(self) -> None:
+        """Close the port and all connections. A browser opens some ahead of need: on one that stayed open, this server
+        would answer what is meant for the next at the same port."""
         super().server_close()
+        for connection in self._connections.copy():
+            with suppress(OSError):  # it has just ended
+                connection.shutdown(socket.SHUT_RDWR)
         self.library.close()
 
     @property
