@@ -24,24 +24,23 @@ def applied(values: dict[str, Any]) -> dict[str, Any]:
         return values
     if name not in available():
         raise UserError(f"unknown preset {name!r}: choose from {', '.join(available())}")
-    chain = _chain(name)
-    env = values.get("env", "")
-    env = next((preset["tasks"][env] for preset in reversed(chain) if env in preset.get("tasks", {})), env)
+    preset = _read(name)
+    env = preset.get("tasks", {}).get(values.get("env", ""), values.get("env", ""))
     suite = "dm_control" if names.is_suite(env) else "mujoco"
-    layers = [layer for preset in chain for layer in _layers(preset, values.get("algo", "teen"), suite)]
+    algo = preset.get(values.get("algo", "teen"))
+    algo = algo if isinstance(algo, dict) else {}
+    layers = [preset, preset.get(suite, {}), algo, algo.get(suite, {})]
     merged = {key: v for layer in layers for key, v in layer.items() if not isinstance(v, dict)}
     return {**merged, **values, **({"env": env} if env else {})}
 
 
-def _chain(name: str) -> list[dict[str, Any]]:
-    """Return the presets of which this one is made, the last of which wins."""
-    preset = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
-    below = preset.pop("extends", "")
-    return [*(_chain(below) if below else []), preset]
+def _read(name: str) -> dict[str, Any]:
+    own = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text())
+    extended = own.pop("extends", "")
+    return _merged(_read(extended), own) if extended else own
 
 
-def _layers(preset: dict[str, Any], algo: str, suite: str) -> list[dict[str, Any]]:
-    """Return the parts of a preset that concern this algorithm and suite, the narrowest last."""
-    own = preset.get(algo)
-    own = own if isinstance(own, dict) else {}
-    return [preset, preset.get(suite, {}), own, own.get(suite, {})]
+def _merged(below: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Return both, entry by entry in tables too; where both have one, its own."""
+    tables = {k: _merged(below.get(k, {}), value) for k, value in own.items() if isinstance(value, dict)}
+    return {**below, **own, **tables}
