@@ -15,6 +15,7 @@ from teen.report.metrics import mean_and_std
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("TEEN", "TEEN α = 0", "SAC", "TD3")
 CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
+EARLY = "paper-early/second"
 RUNS = {  # all runs with the paper's settings that are long enough; several folders may have the same seeds
     "HalfCheetah-v4": {
         "TEEN": [f"{CHEETAH}+0,seeds=0-4/alpha=0.2", f"{CHEETAH},seeds=5-9"],
@@ -36,13 +37,23 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
         "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
     },
     "Walker2d-v4": {
-        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", "bf16-300k/Walker2d-v4-tf32"],
-        "SAC": ["settings-300k/sac/Walker2d-v4/paper"],
-        "TD3": ["settings-300k/td3/Walker2d-v4/paper"],
+        "TEEN": [
+            "settings-300k/teen/Walker2d-v4/paper",
+            "bf16-300k/Walker2d-v4-tf32",
+            f"{EARLY}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0.2",
+        ],
+        "TEEN α = 0": [f"{EARLY}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
+        "SAC": ["settings-300k/sac/Walker2d-v4/paper", f"{EARLY}/sac-Walker2d-v4,seeds=5-9"],
+        "TD3": ["settings-300k/td3/Walker2d-v4/paper", f"{EARLY}/td3-Walker2d-v4,seeds=5-9"],
     },
-    "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
+    "Ant-v4": {
+        "TEEN": ["settings-300k/teen/Ant-v4/paper"],
+        "SAC": [f"{EARLY}/sac-Ant-v4,seeds=5-9"],
+        "TD3": [f"{EARLY}/td3-Ant-v4,seeds=5-9"],
+    },
 }
-STEPS = (300_000, 500_000, 1_000_000)
+STEPS = (200_000, 300_000, 500_000, 1_000_000)
+LATE = 10_000  # steps: a run counts whose last evaluation before a step is missing
 
 
 def read(task: str) -> dict[str, list[runs.Run]]:
@@ -50,7 +61,7 @@ def read(task: str) -> dict[str, list[runs.Run]]:
 
 
 def score(parts: list[runs.Run], step: int) -> str:
-    parts = [run for run in parts if run.steps[-1] >= step]
+    parts = [run for run in parts if run.steps[-1] >= step - LATE]
     if not parts:
         return UNKNOWN
     last = np.concatenate([statistics.last_mean(run, step) for run in parts])
@@ -89,10 +100,10 @@ def table() -> list[str]:
 
 
 def draw(axes: Axes, task: str) -> None:
-    """Draw the mean of the longest runs of each algorithm, and the paper's TEEN as marks."""
+    """Draw the mean of the longest runs of each algorithm, as far as they all come, and the paper's TEEN as marks."""
     for algo, parts in read(task).items():
         longest = max(run.steps[-1] for run in parts)
-        parts = [run for run in parts if run.steps[-1] == longest]
+        parts = [run for run in parts if run.steps[-1] >= 0.8 * longest]
         steps = np.array(sorted(set.intersection(*(set(run.steps.tolist()) for run in parts))))
         returns = np.concatenate([run.returns[:, np.isin(run.steps, steps)] for run in parts])
         mean, std = mean_and_std(returns)

@@ -27,6 +27,8 @@ MILLION = {
     "TD3": [PAPER + "td3-HalfCheetah-v4,seeds=0-9"],
 }
 SECOND_WALKER = "bf16-300k/Walker2d-v4-tf32"
+EARLY = "paper-early/second/"
+EARLY_WALKER = EARLY + "teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha={}"
 ALL_TASKS = {  # all runs with the paper's settings
     "HalfCheetah-v4": {
         **MILLION,
@@ -47,11 +49,16 @@ ALL_TASKS = {  # all runs with the paper's settings
         "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
     },
     "Walker2d-v4": {
-        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", SECOND_WALKER],
-        "SAC": ["settings-300k/sac/Walker2d-v4/paper"],
-        "TD3": ["settings-300k/td3/Walker2d-v4/paper"],
+        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", SECOND_WALKER, EARLY_WALKER.format("0.2")],
+        "TEEN α = 0": [EARLY_WALKER.format("0")],
+        "SAC": ["settings-300k/sac/Walker2d-v4/paper", EARLY + "sac-Walker2d-v4,seeds=5-9"],
+        "TD3": ["settings-300k/td3/Walker2d-v4/paper", EARLY + "td3-Walker2d-v4,seeds=5-9"],
     },
-    "Ant-v4": {"TEEN": ["settings-300k/teen/Ant-v4/paper"]},
+    "Ant-v4": {
+        "TEEN": ["settings-300k/teen/Ant-v4/paper"],
+        "SAC": [EARLY + "sac-Ant-v4,seeds=5-9"],
+        "TD3": [EARLY + "td3-Ant-v4,seeds=5-9"],
+    },
 }
 
 
@@ -127,14 +134,14 @@ def test_one_million_steps(label):
 
 
 def counted(runs, step):
-    """The score of all runs that came so far, and their number; "–" for none."""
-    seeds = [(steps, means) for steps, means in several(runs) if steps[-1] >= step]
+    """The score of all runs that came so far, and their number; "–" for none. The last evaluation may be missing."""
+    seeds = [(steps, means) for steps, means in several(runs) if steps[-1] >= step - 10_000]
     return f"{last(seeds, step)} ({len(seeds)})" if seeds else "–"
 
 
 def test_readme_has_the_same_scores():
     for task, runs in ALL_TASKS.items():
-        step, words = (1_000_000, "1M") if task == "HalfCheetah-v4" else (300_000, "300k")
+        step, words = {"HalfCheetah-v4": (1_000_000, "1M"), "Ant-v4": (200_000, "200k")}.get(task, (300_000, "300k"))
         found = [cell.replace(" runs)", ")") for cell in cells(README, f"{task}, {words}")]
         assert found == [counted(runs.get(label, []), step) for label in MILLION]
     walker, cheetah = (setting(task, TUNED["teen"]) for task in ("Walker2d-v4", "HalfCheetah-v4"))
@@ -150,13 +157,14 @@ def flat(text):
 
 
 def test_the_table_of_all_tasks():
-    lines = re.findall(r"^\| ((?:HalfCheetah|Hopper|Walker2d|Ant)-v4), (300k|500k|1M) \|(.*)\|$", PAGE, re.MULTILINE)
+    (found,) = re.findall(r"^\| task, steps \|.*\n\|---.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    lines = re.findall(r"^\| (\S+-v4), (\w+) \|(.*)\|$", found, re.MULTILINE)
     assert [line[:2] for line in lines] == [
-        *(("HalfCheetah-v4", steps) for steps in ("300k", "500k", "1M")),
-        *((task, "300k") for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4")),
+        *(("HalfCheetah-v4", steps) for steps in ("200k", "300k", "500k", "1M")),
+        *((task, steps) for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4") for steps in ("200k", "300k")),
     ]
     for task, words, rest in lines:
-        step = {"300k": 300_000, "500k": 500_000, "1M": 1_000_000}[words]
+        step = {"200k": 200_000, "300k": 300_000, "500k": 500_000, "1M": 1_000_000}[words]
         expected = [counted(ALL_TASKS[task].get(label, []), step) for label in MILLION]
         expected += [printed(algo, task, step) for algo in ("TEEN", "SAC", "TD3")]
         *found, others = (cell.strip() for cell in rest.split("|"))
@@ -184,6 +192,8 @@ def best_of_others(task, step):
         if row["env"].lower().startswith(task.removesuffix("-v4").lower() + "-v") and row["env_step"] == str(step)
         if row["metric"].startswith("mean_last_") and re.fullmatch(r"(TD3|SAC)(\(.*)?", row["algo"].upper())
     ]
+    if not rows:
+        return "–"
     mean, std, row = max(rows, key=lambda row: row[0])
     return f"{mean:.0f} ± {std:.0f} ({re.split('[@/_]', row['source'])[1].capitalize()}'s {row['algo'][:3]}"
 
@@ -194,9 +204,11 @@ def gain(one, other, step):
 
 def test_what_is_said_of_the_claims():
     teen, control, sac, td3 = (several(runs) for runs in MILLION.values())
-    hopper, walker = (
-        {label: several(runs) for label, runs in ALL_TASKS[task].items()} for task in ("Hopper-v4", "Walker2d-v4")
+    hopper, walker, ant = (
+        {label: several(runs) for label, runs in ALL_TASKS[task].items()}
+        for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4")
     )
+    sooner = {label: np.mean(last_means(seeds, 200_000)) for label, seeds in ant.items()}
     same = {algo: setting("Hopper-v4", "paper", algo) for algo in ("teen", "td3", "sac")}
     within = {algo: p_value(same["teen"], same[algo], 300_000) for algo in ("td3", "sac")}
     half, million = 500_000, 1_000_000
@@ -216,9 +228,13 @@ def test_what_is_said_of_the_claims():
         f"+{gain(teen, sac, million)} at 1M; nine of ten runs are above SAC's mean, one is far below. A rank test has "
         f"p = {ranks:.3f}, Welch's p = {p_value(teen, sac, million):.2f}",
         f"{means['TEEN']:.0f} against {means['SAC']:.0f} at 300k "
-        f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f}; within one set of runs p = {within['sac']:.3f});",
+        f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f}; within one set of runs p = {within['sac']:.3f}).",
         f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['TD3'], 300_000):.2f})",
-        f"on Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['SAC'], 300_000):.2f})",
+        f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['SAC'], 300_000):.2f})",
+        *(
+            f"on Ant-v4: {sooner['TEEN']:.0f} against {sooner[label]:.0f} at 200k (p < 0.001"
+            for label in ("TD3", "SAC")
+        ),
         f"has {last(evaluations(faster), 300_000)} on HalfCheetah-v4 at 300k, and {last(evaluations(slower), 300_000)}",
         f"on HalfCheetah-v4 at 1M +{gain(teen, control, million)} (p = {p_value(teen, control, million):.2f})",
         f"{gain(teen, td3, half)} more at 500k and {gain(teen, td3, million)} at 1M (both p = 0.006)",
@@ -238,13 +254,20 @@ def test_what_is_said_of_the_claims():
     assert {f"{p_value(teen, td3, step):.3f}" for step in (half, million)} == {"0.006"}
     assert gain(teen, sac, half) == gain(teen, sac, million)
     assert p_value(hopper["TEEN"], hopper["TD3"], 300_000) < 0.001
+    assert max(p_value(ant["TEEN"], ant[label], 200_000) for label in ("TD3", "SAC")) < 0.001
+    one_set = evaluations(FIRST.format("Ant-v4", "0.2"))
+    for algo in ("td3", "sac"):
+        other = evaluations(f"paper-early/first/{algo}-Ant-v4,seeds=5-9")
+        both = [np.mean(last_means(seeds, 110_000)) for seeds in (one_set, other)]
+        said = "{:.0f} against {:.0f} at 110k (p = {:.3f})".format(*both, p_value(one_set, other, 110_000))
+        assert said in PAGE, said
     for step, share in ((million, 67), (half, 45)):
         least, middle, most = (np.mean(last_means(seeds, step)) for seeds in (td3, control, teen))
         assert round(100 * (middle - least) / (most - least)) == share
     assert "45 % of it at 500k and 67 % at 1M" in flat(PAGE)
     assert f"on HalfCheetah-v4 at 1M (p = {p_value(teen, td3, million):.3f})" in README
     assert f"(rank test: p = {ranks:.3f}; Welch's: p = {p_value(teen, sac, million):.2f}" in README
-    assert f"(α = 0.2 against α = 0: p = {test.pvalue:.2f})" in README
+    assert f"(α = 0.2 against α = 0 on HalfCheetah-v4: p = {test.pvalue:.2f};" in flat(README)
 
 
 def test_the_papers_six_numbers_on_halfcheetah():
@@ -339,6 +362,64 @@ def test_teens_own_page_has_the_same_scores():
     assert f"leads by {gain(teen, control, 1_000_000)} (p = {p_value(teen, control, 1_000_000):.2f})" in text
 
 
+FIRST = "paper-early/first/teen-{},alpha=0.2+0,seeds=5-9/alpha={}"
+CONTROLS = {  # α = 0.2 and α = 0 as lanes of one program
+    "Walker2d-v4, 300k": (300_000, EARLY_WALKER),
+    "Hopper-v4, 170k": (170_000, FIRST.format("Hopper-v4", "{}")),
+    "Ant-v4, 130k": (130_000, FIRST.format("Ant-v4", "{}")),
+}
+
+
+def test_the_discriminator_on_other_tasks():
+    (found,) = re.findall(r"^\| the paper's settings \|.*\n\|---.*\n(?:\|.*\n)+", PAGE, re.MULTILINE)
+    for row, (step, run) in CONTROLS.items():
+        teen, control = (evaluations(run.format(alpha)) for alpha in ("0.2", "0"))
+        test = ttest_ind(last_means(teen, step), last_means(control, step), equal_var=False)
+        apart = np.mean(last_means(teen, step)) - np.mean(last_means(control, step))
+        said = "{:.0f}, {:.0f} to {:.0f}".format(apart, *test.confidence_interval()).replace("-", "−")
+        assert cells(found, row) == [last(teen, step), last(control, step), said, f"{test.pvalue:.2f}"]
+    teen, control = (evaluations(EARLY_WALKER.format(alpha)) for alpha in ("0.2", "0"))
+    more, p = gain(teen, control, 300_000), p_value(teen, control, 300_000)
+    assert f"on Walker2d-v4 at 300k +{more} (p = {p:.2f})" in PAGE
+    assert f"where one program has {last(teen, 300_000)} and {last(control, 300_000)}: p = {p:.2f})" in flat(README)
+    teen, control = (evaluations(FIRST.format("Walker2d-v4", alpha)) for alpha in ("0.2", "0"))
+    assert (
+        f"has {last(teen, 150_000)} and {last(control, 150_000)} at 150k "
+        f"(p = {p_value(teen, control, 150_000):.2f})" in flat(PAGE)
+    )
+
+
+def diagnosed(run):
+    """Return the values of each quantity, one per seed, of the last diagnosis."""
+    values = defaultdict(list)
+    with gzip.open(ROOT / "results" / run / "diagnostics.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        if int(row["step"]) == max(int(row["step"]) for row in rows):
+            values[row["quantity"]].append(float(row["value"]))
+    return values
+
+
+def test_diagnostics_on_walker2d():
+    runs = [EARLY_WALKER.format("0"), EARLY_WALKER.format("0.2")]
+    columns = [diagnosed(run) for run in (*runs, *(f"{EARLY}{algo}-Walker2d-v4,seeds=5-9" for algo in ("td3", "sac")))]
+    for first, quantity, digits in (
+        ("E KL", "kl_members", 2),
+        ("H(ρ)", "entropy_all", 1),
+        ("H(ρ given z)", "entropy_members_mean", 1),
+        ("share of pairs whose member is named", "discriminator_accuracy", 3),
+        ("distance of actions", "action_distance", 2),
+        ("bias", "bias_normalised_mean", 3),
+    ):
+        by_seed = [column[quantity] for column in columns]
+        assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
+    p = ttest_ind(columns[0]["kl_members"], columns[1]["kl_members"], equal_var=False).pvalue
+    assert f"(KL: p = {p:.2f})" in PAGE
+    entropy = [column["entropy_all"] for column in columns]
+    against = [ttest_ind(ours, other, equal_var=False).pvalue for ours in entropy[:2] for other in entropy[2:]]
+    assert f"On Walker2d-v4 at 300k neither is shown (p = {min(against):.2f} to {max(against):.2f})" in PAGE
+
+
 def test_diagnostics_at_one_million_steps():
     rows = {
         "kl_members": ("E KL(ρ(· given z) ‖ ρ), nats: what differences between members add to the entropy", 2),
@@ -416,13 +497,18 @@ def all_of(algo, task, name):
 
 
 def test_settings_that_were_trained_more_than_once():
-    walker = papers("Walker2d-v4")
+    walker = several(ALL_TASKS["Walker2d-v4"]["TEEN"])
     assert cells(table_of("TEEN"), "paper, all runs") == [last(walker, 240_000), last(walker, 300_000), "–", "–"]
-    assert len(walker) == 10
-    for algo, name, runs in (("td3", "paper", 15), ("sac", "paper", 20), ("sac", "lr=0.001", 10)):
-        seeds = all_of(algo, "Hopper-v4", name)
-        assert len(seeds) == runs
-        expected = ["–", "–", last(seeds, SOONER[algo]), last(seeds, 300_000)]
+    assert len(walker) == 15
+    third = last(evaluations(EARLY_WALKER.format("0.2")), 300_000)
+    assert f"which have {third}." in flat(SETTINGS)
+    assert f"Five runs with seeds 5–9 have {third}, as the first." in flat(SETTINGS)
+    for algo, name, *runs in (("td3", "paper", 10, 15), ("sac", "paper", 10, 20), ("sac", "lr=0.001", 5, 10)):
+        both = [all_of(algo, task, name) for task in CHOSEN_ON]
+        assert [len(seeds) for seeds in both] == runs
+        expected = [last(seeds, step) for seeds in both for step in (SOONER[algo], 300_000)]
+        if runs[0] == 5:  # trained once
+            expected[:2] = "–", "–"
         assert cells(table_of(algo.upper()), f"{name}, all runs") == expected
 
 
@@ -548,7 +634,7 @@ def test_what_is_said_of_td3s_and_sacs_settings():
         "TD3 has p = {:.3f} on Walker2d-v4 and p = {:.3f} on Hopper-v4 (all runs) at 240k, and p = {:.3f} and {:.3f} at"
     )
     assert said.format(*td3) in text
-    said = "SAC has p = {:.3f} and {:.3f} (all runs) at 200k; at 300k nothing is shown (p = {:.3f} and {:.2f})"
+    said = "SAC has p = {:.3f} and {:.3f} (all runs) at 200k, and p = {:.3f} and {:.2f} at 300k."
     assert said.format(*sac) in text
     doubled = []
     for algo, step in SOONER.items():
@@ -580,8 +666,8 @@ def test_what_is_said_of_settings():
     walker, again = setting("Walker2d-v4", "paper"), evaluations(SECOND_WALKER)
     twice = f"{last(walker, 300_000)} and {last(again, 300_000)} at 300k (p = {p_value(walker, again, 300_000):.3f})"
     assert twice in text
-    faster, both = setting("Walker2d-v4", "lr=0.001"), [*walker, *again]
-    assert p_value(both, faster, 300_000) < 0.001
+    faster, every = setting("Walker2d-v4", "lr=0.001"), several(ALL_TASKS["Walker2d-v4"]["TEEN"])
+    assert p_value(every, faster, 300_000) < 0.001
     assert p_value(walker, faster, 300_000) < 0.001
     assert (
         f"({gain(faster, walker, 300_000)} more than one run of the paper's settings and "
