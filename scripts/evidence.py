@@ -1,10 +1,11 @@
-"""Print the table of docs/evidence.md from results/ and others' numbers, and draw docs/images/mujoco.png."""
+"""Print two tables of docs/evidence.md from results/ and others' numbers, and draw docs/images/mujoco.png."""
 
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.stats import ttest_ind
 
 from teen.paper import numbers
 from teen.paper.page import UNKNOWN, plus_minus
@@ -14,8 +15,9 @@ from teen.report.metrics import mean_and_std
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("TEEN", "TEEN α = 0", "SAC", "TD3")
+ORDER = ("TEEN", "TEEN α = 0", "TD3", "SAC")
 CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
-EARLY = "paper-early/second"
+SETTINGS, FIRST, SECOND = "settings-300k", "paper-early/first", "paper-early/second"
 RUNS = {  # all runs with the paper's settings that are long enough; several folders may have the same seeds
     "HalfCheetah-v4": {
         "TEEN": [f"{CHEETAH}+0,seeds=0-4/alpha=0.2", f"{CHEETAH},seeds=5-9"],
@@ -28,44 +30,64 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
         "TD3": ["paper/runs/td3-HalfCheetah-v4,seeds=0-9", "reference-300k/td3-HalfCheetah-v4"],
     },
     "Hopper-v4": {
-        "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
+        "TEEN": [f"{SETTINGS}/teen/Hopper-v4/paper", f"{FIRST}/teen-Hopper-v4,alpha=0.2+0,seeds=5-9/alpha=0.2"],
+        "TEEN α = 0": [f"{FIRST}/teen-Hopper-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
         "SAC": [
+            f"{SETTINGS}/sac/Hopper-v4/paper",
             "reference-300k/sac-Hopper-v4",
             "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
-            "settings-300k/sac/Hopper-v4/paper",
+            f"{FIRST}/sac-Hopper-v4,seeds=5-9",
         ],
-        "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
+        "TD3": [f"{SETTINGS}/td3/Hopper-v4/paper", "reference-300k/td3-Hopper-v4"],
     },
     "Walker2d-v4": {
         "TEEN": [
-            "settings-300k/teen/Walker2d-v4/paper",
+            f"{SETTINGS}/teen/Walker2d-v4/paper",
             "bf16-300k/Walker2d-v4-tf32",
-            f"{EARLY}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0.2",
+            *(f"{part}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0.2" for part in (FIRST, SECOND)),
         ],
-        "TEEN α = 0": [f"{EARLY}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
-        "SAC": ["settings-300k/sac/Walker2d-v4/paper", f"{EARLY}/sac-Walker2d-v4,seeds=5-9"],
-        "TD3": ["settings-300k/td3/Walker2d-v4/paper", f"{EARLY}/td3-Walker2d-v4,seeds=5-9"],
+        "TEEN α = 0": [f"{part}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0" for part in (FIRST, SECOND)],
+        "SAC": [
+            f"{SETTINGS}/sac/Walker2d-v4/paper",
+            *(f"{part}/sac-Walker2d-v4,seeds=5-9" for part in (FIRST, SECOND)),
+        ],
+        "TD3": [f"{SETTINGS}/td3/Walker2d-v4/paper", f"{SECOND}/td3-Walker2d-v4,seeds=5-9"],
     },
     "Ant-v4": {
-        "TEEN": ["settings-300k/teen/Ant-v4/paper"],
-        "SAC": [f"{EARLY}/sac-Ant-v4,seeds=5-9"],
-        "TD3": [f"{EARLY}/td3-Ant-v4,seeds=5-9"],
+        "TEEN": [f"{SETTINGS}/teen/Ant-v4/paper", f"{FIRST}/teen-Ant-v4,alpha=0.2+0,seeds=5-9/alpha=0.2"],
+        "TEEN α = 0": [f"{FIRST}/teen-Ant-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
+        "SAC": [f"{FIRST}/sac-Ant-v4,seeds=5-9", f"{SECOND}/sac-Ant-v4,seeds=5-9"],
+        "TD3": [f"{FIRST}/td3-Ant-v4,seeds=5-9", f"{SECOND}/td3-Ant-v4,seeds=5-9"],
     },
 }
-STEPS = (200_000, 300_000, 500_000, 1_000_000)
-LATE = 10_000  # steps: a run counts whose last evaluation before a step is missing
+STEPS = (200_000, 290_000, 300_000, 500_000, 1_000_000)
+ONLY = {290_000: "Walker2d-v4"}  # where five runs of TEEN end
+COMPARED = (  # task, step, and the folders that are compared; all runs where none are named
+    ("HalfCheetah-v4", 1_000_000, ""),
+    ("Hopper-v4", 160_000, FIRST),
+    ("Hopper-v4", 200_000, ""),
+    ("Hopper-v4", 300_000, ""),
+    ("Hopper-v4", 300_000, SETTINGS),
+    ("Walker2d-v4", 290_000, ""),
+    ("Walker2d-v4", 290_000, SETTINGS),
+    ("Walker2d-v4", 290_000, SECOND),
+    ("Ant-v4", 110_000, FIRST),
+    ("Ant-v4", 200_000, ""),
+)
 
 
 def read(task: str) -> dict[str, list[runs.Run]]:
     return {algo: [runs.read(ROOT / "results" / folder) for folder in some] for algo, some in RUNS[task].items()}
 
 
+def last_means(parts: list[runs.Run], step: int) -> np.ndarray:
+    """Return the score of each seed of the runs that came so far: its mean over the last 50,000 steps."""
+    return np.concatenate([np.empty(0), *(statistics.last_mean(run, step) for run in parts if run.steps[-1] >= step)])
+
+
 def score(parts: list[runs.Run], step: int) -> str:
-    parts = [run for run in parts if run.steps[-1] >= step - LATE]
-    if not parts:
-        return UNKNOWN
-    last = np.concatenate([statistics.last_mean(run, step) for run in parts])
-    return f"{plus_minus(last.mean(), statistics.sample_std(last))} ({last.size})"
+    last = last_means(parts, step)
+    return f"{plus_minus(last.mean(), statistics.sample_std(last))} ({last.size})" if last.size else UNKNOWN
 
 
 def in_paper(algo: str, task: str, step: int) -> str:
@@ -90,7 +112,7 @@ def table() -> list[str]:
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for task in RUNS:
         ours = read(task)
-        for step in STEPS:
+        for step in (step for step in STEPS if ONLY.get(step, task) == task):
             cells = [score(ours.get(algo, []), step) for algo in ALGORITHMS]
             if set(cells) != {UNKNOWN}:
                 cells += [in_paper(algo, task, step) for algo in ("TEEN", "SAC", "TD3")]
@@ -99,8 +121,30 @@ def table() -> list[str]:
     return lines
 
 
+def comparisons() -> list[str]:
+    """Return a table of TEEN against TD3 and SAC: all runs, and within one set of them."""
+    lines = ["| | TEEN | TEEN α = 0 | TD3 | p | SAC | p |", "|---" * 7 + "|"]
+    for task, step, part in COMPARED:
+        chosen = {algo: [folder for folder in some if folder.startswith(part)] for algo, some in RUNS[task].items()}
+        means = {a: last_means([runs.read(ROOT / "results" / f) for f in some], step) for a, some in chosen.items()}
+        cells = [f"{means[algo].mean():.0f} ({means[algo].size})" if means[algo].size else UNKNOWN for algo in ORDER]
+        for place, algo in ((4, "SAC"), (3, "TD3")):  # p goes behind each
+            cells.insert(place, p_text(means["TEEN"], means[algo]))
+        words = "all runs" if not part else f"`{part}`"
+        lines.append(f"| {task}, {short_step(step)}: {words} | {' | '.join(cells)} |")
+    return lines
+
+
+def p_text(one: np.ndarray, other: np.ndarray) -> str:
+    if not other.size:
+        return ""
+    p = ttest_ind(one, other, equal_var=False).pvalue
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
 def draw(axes: Axes, task: str) -> None:
-    """Draw the mean of the longest runs of each algorithm, as far as they all come, and the paper's TEEN as marks."""
+    """Draw the mean of an algorithm's runs, and the paper's TEEN as marks. Runs count that are at least 0.8 times as
+    long as the longest, as far as they all come."""
     for algo, parts in read(task).items():
         longest = max(run.steps[-1] for run in parts)
         parts = [run for run in parts if run.steps[-1] >= 0.8 * longest]
@@ -114,8 +158,9 @@ def draw(axes: Axes, task: str) -> None:
         if found := numbers.in_paper("TEEN", task, step):
             axes.errorbar(step, found.mean, found.spread, fmt="D", color="0.3", markersize=4, capsize=3)
     axes.set_title(task, fontsize=9)
-    axes.set_xlim(0, 1.03e6)
-    axes.set_xticks(np.arange(0, 1_000_001, 250_000), ["0", "250k", "500k", "750k", "1M"])
+    end, between = (1_000_000, 250_000) if task == "HalfCheetah-v4" else (500_000, 100_000)
+    axes.set_xlim(0, 1.03 * end)
+    axes.set_xticks(marks := range(0, end + 1, between), [short_step(mark) if mark else "0" for mark in marks])
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.grid(alpha=0.25)
@@ -123,7 +168,7 @@ def draw(axes: Axes, task: str) -> None:
 
 
 def main() -> None:
-    print("\n".join(table()))
+    print("\n".join([*table(), "", *comparisons()]))
     figure = Figure(figsize=(9, 6), dpi=120, layout="constrained")
     for axes, task in zip(figure.subplots(2, 2).flat, RUNS, strict=True):
         draw(axes, task)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import evidence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,22 +16,7 @@ RUNS = ROOT / "results" / "settings-300k"
 TASKS = ("Walker2d-v4", "Hopper-v4")  # on which settings were chosen
 STEPS = {"teen": (240_000, 300_000), "td3": (240_000, 300_000), "sac": (200_000, 300_000)}  # the shortest, the others
 TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}  # of the preset
-LATE = 10_000  # steps: a run counts whose last evaluation before a step is missing
-EARLY = "paper-early/second"
-OTHERS = {  # other runs with the same settings, by algorithm, setting and task
-    ("teen", "paper", "Walker2d-v4"): [
-        "bf16-300k/Walker2d-v4-tf32",
-        f"{EARLY}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0.2",
-    ],
-    ("td3", "paper", "Walker2d-v4"): [f"{EARLY}/td3-Walker2d-v4,seeds=5-9"],
-    ("sac", "paper", "Walker2d-v4"): [f"{EARLY}/sac-Walker2d-v4,seeds=5-9"],
-    ("td3", "paper", "Hopper-v4"): ["reference-300k/td3-Hopper-v4"],
-    ("sac", "paper", "Hopper-v4"): [
-        "reference-300k/sac-Hopper-v4",
-        "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
-    ],
-    ("sac", "lr=0.001", "Hopper-v4"): ["sac-settings-300k/hopper/lr=0.001,target_entropy=-1"],
-}
+FASTER = "sac-settings-300k/hopper/lr=0.001,target_entropy=-1"
 ALL = ", all runs"
 
 
@@ -38,19 +24,26 @@ def names(algo: str) -> list[str]:
     """Return the settings of an algorithm: the paper's, then learning rates, then what was changed beside a rate. Where
     there are other runs, a second row has all."""
     found = {path.name for task in TASKS for path in (RUNS / algo / task).iterdir()}
-    several = {f"{name}{ALL}" for owner, name, _ in OTHERS if owner == algo}
+    several = {f"{name}{ALL}" for name in found if any(others(algo, task, name) for task in TASKS)}
     return sorted(found | several, key=lambda name: (not name.startswith("paper"), "," in name.removesuffix(ALL), name))
+
+
+def others(algo: str, task: str, name: str) -> list[str]:
+    """Return other runs with the same settings, long enough for the first of the steps."""
+    if name == "paper":
+        found = [folder for folder in evidence.RUNS[task][algo.upper()] if not folder.startswith(RUNS.name)]
+        return [folder for folder in found if runs.read(ROOT / "results" / folder).steps[-1] >= STEPS[algo][0]]
+    return [FASTER] if (algo, task, name) == ("sac", "Hopper-v4", "lr=0.001") else []
 
 
 def scores(algo: str, task: str, name: str, step: int) -> np.ndarray:
     """Return each run's mean over the 50,000 steps before; nothing for runs that are not there or ended sooner."""
     own = name.removesuffix(ALL)
-    others = OTHERS.get((algo, own, task), []) if name != own else []
-    if name != own and not others:
+    more = others(algo, task, own) if name != own else []
+    if name != own and not more:
         return np.empty(0)
-    folders = [RUNS / algo / task / own, *(ROOT / "results" / folder for folder in others)]
-    parts = [runs.read(folder) for folder in folders if folder.is_dir()]
-    return np.concatenate([np.empty(0), *(statistics.last_mean(r, step) for r in parts if r.steps[-1] >= step - LATE)])
+    folders = [RUNS / algo / task / own, *(ROOT / "results" / folder for folder in more)]
+    return evidence.last_means([runs.read(folder) for folder in folders if folder.is_dir()], step)
 
 
 def table(algo: str) -> list[str]:

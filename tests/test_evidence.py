@@ -27,8 +27,9 @@ MILLION = {
     "TD3": [PAPER + "td3-HalfCheetah-v4,seeds=0-9"],
 }
 SECOND_WALKER = "bf16-300k/Walker2d-v4-tf32"
-EARLY = "paper-early/second/"
-EARLY_WALKER = EARLY + "teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha={}"
+FIRST, SECOND = "paper-early/first/", "paper-early/second/"
+BOTH_ALPHAS = "teen-{}-v4,alpha=0.2+0,seeds=5-9/alpha={}"
+WALKER, WALKER_0 = (SECOND + BOTH_ALPHAS.format("Walker2d", alpha) for alpha in ("0.2", "0"))
 ALL_TASKS = {  # all runs with the paper's settings
     "HalfCheetah-v4": {
         **MILLION,
@@ -40,24 +41,35 @@ ALL_TASKS = {  # all runs with the paper's settings
         "TD3": [*MILLION["TD3"], "reference-300k/td3-HalfCheetah-v4"],
     },
     "Hopper-v4": {
-        "TEEN": ["settings-300k/teen/Hopper-v4/paper"],
+        "TEEN": ["settings-300k/teen/Hopper-v4/paper", FIRST + BOTH_ALPHAS.format("Hopper", "0.2")],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Hopper", "0")],
         "SAC": [
             "reference-300k/sac-Hopper-v4",
             "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
             "settings-300k/sac/Hopper-v4/paper",
+            FIRST + "sac-Hopper-v4,seeds=5-9",
         ],
         "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
     },
     "Walker2d-v4": {
-        "TEEN": ["settings-300k/teen/Walker2d-v4/paper", SECOND_WALKER, EARLY_WALKER.format("0.2")],
-        "TEEN α = 0": [EARLY_WALKER.format("0")],
-        "SAC": ["settings-300k/sac/Walker2d-v4/paper", EARLY + "sac-Walker2d-v4,seeds=5-9"],
-        "TD3": ["settings-300k/td3/Walker2d-v4/paper", EARLY + "td3-Walker2d-v4,seeds=5-9"],
+        "TEEN": [
+            "settings-300k/teen/Walker2d-v4/paper",
+            SECOND_WALKER,
+            FIRST + BOTH_ALPHAS.format("Walker2d", "0.2"),
+            WALKER,
+        ],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Walker2d", "0"), WALKER_0],
+        "SAC": [
+            "settings-300k/sac/Walker2d-v4/paper",
+            *(part + "sac-Walker2d-v4,seeds=5-9" for part in (FIRST, SECOND)),
+        ],
+        "TD3": ["settings-300k/td3/Walker2d-v4/paper", SECOND + "td3-Walker2d-v4,seeds=5-9"],
     },
     "Ant-v4": {
-        "TEEN": ["settings-300k/teen/Ant-v4/paper"],
-        "SAC": [EARLY + "sac-Ant-v4,seeds=5-9"],
-        "TD3": [EARLY + "td3-Ant-v4,seeds=5-9"],
+        "TEEN": ["settings-300k/teen/Ant-v4/paper", FIRST + BOTH_ALPHAS.format("Ant", "0.2")],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Ant", "0")],
+        "SAC": [FIRST + "sac-Ant-v4,seeds=5-9", SECOND + "sac-Ant-v4,seeds=5-9"],
+        "TD3": [FIRST + "td3-Ant-v4,seeds=5-9", SECOND + "td3-Ant-v4,seeds=5-9"],
     },
 }
 
@@ -74,9 +86,14 @@ def evaluations(run, every=1):
     ]
 
 
-def several(runs):
-    """Return the evaluations of every seed of several runs."""
-    return [seed for run in runs for seed in evaluations(run)]
+def several(runs, step=0):
+    """Return the evaluations of every seed of several runs that came so far."""
+    return [(steps, means) for run in runs for steps, means in evaluations(run) if steps[-1] >= step]
+
+
+def all_runs(task, label, step, part=""):
+    """Return the runs of an algorithm with the paper's settings that came so far, of one set or of all."""
+    return several([run for run in ALL_TASKS[task].get(label, []) if run.startswith(part)], step)
 
 
 def spread(values, digits=0):
@@ -85,6 +102,7 @@ def spread(values, digits=0):
 
 
 def last_means(seeds, step):
+    assert all(steps[-1] >= step for steps, _ in seeds)
     return [means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds]
 
 
@@ -134,14 +152,19 @@ def test_one_million_steps(label):
 
 
 def counted(runs, step):
-    """The score of all runs that came so far, and their number; "–" for none. The last evaluation may be missing."""
-    seeds = [(steps, means) for steps, means in several(runs) if steps[-1] >= step - 10_000]
+    """The score of all runs that came so far, and their number; "–" for none."""
+    seeds = several(runs, step)
     return f"{last(seeds, step)} ({len(seeds)})" if seeds else "–"
 
 
 def test_readme_has_the_same_scores():
     for task, runs in ALL_TASKS.items():
-        step, words = {"HalfCheetah-v4": (1_000_000, "1M"), "Ant-v4": (200_000, "200k")}.get(task, (300_000, "300k"))
+        step, words = {
+            "HalfCheetah-v4": (1_000_000, "1M"),
+            "Hopper-v4": (300_000, "300k"),
+            "Walker2d-v4": (290_000, "290k"),
+            "Ant-v4": (200_000, "200k"),
+        }[task]
         found = [cell.replace(" runs)", ")") for cell in cells(README, f"{task}, {words}")]
         assert found == [counted(runs.get(label, []), step) for label in MILLION]
     walker, cheetah = (setting(task, TUNED["teen"]) for task in ("Walker2d-v4", "HalfCheetah-v4"))
@@ -157,19 +180,85 @@ def flat(text):
 
 
 def test_the_table_of_all_tasks():
-    (found,) = re.findall(r"^\| task, steps \|.*\n\|---.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
-    lines = re.findall(r"^\| (\S+-v4), (\w+) \|(.*)\|$", found, re.MULTILINE)
+    lines = re.findall(r"^\| (\S+-v4), (\w+) \|(.*)\|$", table_of("task, steps", PAGE), re.MULTILINE)
     assert [line[:2] for line in lines] == [
         *(("HalfCheetah-v4", steps) for steps in ("200k", "300k", "500k", "1M")),
-        *((task, steps) for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4") for steps in ("200k", "300k")),
+        *(("Hopper-v4", steps) for steps in ("200k", "300k")),
+        *(("Walker2d-v4", steps) for steps in ("200k", "290k", "300k")),
+        *(("Ant-v4", steps) for steps in ("200k", "300k")),
     ]
     for task, words, rest in lines:
-        step = {"200k": 200_000, "300k": 300_000, "500k": 500_000, "1M": 1_000_000}[words]
+        step = steps_of(words)
         expected = [counted(ALL_TASKS[task].get(label, []), step) for label in MILLION]
         expected += [printed(algo, task, step) for algo in ("TEEN", "SAC", "TD3")]
         *found, others = (cell.strip() for cell in rest.split("|"))
         assert found == expected
-        assert others.startswith(best_of_others(task, step))
+        best_there = best_of_others(task, step)
+        assert others == "–" if best_there == "–" else others.startswith(best_there)
+
+
+def steps_of(words):
+    """300k, 1M -> a number."""
+    return int(words[:-1]) * {"k": 1_000, "M": 1_000_000}[words[-1]]
+
+
+COMPARED = {  # the rows of TEEN against TD3 and SAC: what is compared
+    "HalfCheetah-v4, 1M: all runs": "",
+    "Hopper-v4, 160k: `paper-early/first`": FIRST,
+    "Hopper-v4, 200k: all runs": "",
+    "Hopper-v4, 300k: all runs": "",
+    "Hopper-v4, 300k: `settings-300k`": "settings-300k",
+    "Walker2d-v4, 290k: all runs": "",
+    "Walker2d-v4, 290k: `settings-300k`": "settings-300k",
+    "Walker2d-v4, 290k: `paper-early/second`": SECOND,
+    "Ant-v4, 110k: `paper-early/first`": FIRST,
+    "Ant-v4, 200k: all runs": "",
+}
+
+
+def test_teen_against_td3_and_sac():
+    found = table_of("", PAGE, "TEEN | TEEN α = 0 | TD3 | p | SAC | p")
+    assert re.findall(r"^\| (\S.*?) \|", found, re.MULTILINE)[1:] == list(COMPARED)
+    for row, part in COMPARED.items():
+        task, words = row.split(":")[0].split(", ")
+        step = steps_of(words)
+        seeds = {label: all_runs(task, label, step, part) for label in MILLION}
+        expected = []
+        for label in ("TEEN", "TEEN α = 0", "TD3", "SAC"):
+            own = seeds[label]
+            expected.append(f"{np.mean(last_means(own, step)):.0f} ({len(own)})" if own else "–")
+            if label in ("TD3", "SAC"):
+                p = p_value(seeds["TEEN"], own, step) if own else None
+                expected.append("" if p is None else f"{p:.2f}" if p >= 0.1 else small(p))
+        assert cells(found, row) == expected, row
+
+
+def test_what_is_said_of_the_comparisons():
+    text = flat(PAGE)
+
+    def mean(task, label, step, part=""):
+        return np.mean(last_means(all_runs(task, label, step, part), step))
+
+    seeds = [all_runs("Hopper-v4", label, 100_000) for label in ("TEEN", "SAC")]
+    means = [np.mean(last_means(some, 100_000)) for some in seeds]
+    said = "{:.0f} against {:.0f} at 100k (p = {:.3f}), level at 200k"
+    assert said.format(*means, p_value(*seeds, 100_000)) in text
+    for part in ("settings-300k", SECOND):  # TEEN's mean is the lowest
+        assert all(
+            mean("Walker2d-v4", "TEEN", 290_000, part) < mean("Walker2d-v4", label, 290_000, part)
+            for label in ("TD3", "SAC")
+        )
+    sets = {run: several([run], 290_000) for run in ALL_TASKS["Walker2d-v4"]["TEEN"]}
+    sets = {run: np.mean(last_means(seeds, 290_000)) for run, seeds in sets.items() if seeds}
+    assert (min(sets, key=sets.get), max(sets, key=sets.get)) == (WALKER, SECOND_WALKER)
+    untrained = [means[steps < 25_000].mean() for label in ("TD3", "SAC") for steps, means in ant_there(label)]
+    assert f"an untrained agent has {np.mean(untrained):.0f} here" in text
+    assert max(last for label in ("TD3", "SAC") for last in last_means(ant_there(label), 200_000)) < 2_000
+    assert p_value(evaluations(FIRST + BOTH_ALPHAS.format("Ant", "0")), ant_there("TD3", 110_000), 110_000) < 0.05
+
+
+def ant_there(label, step=200_000):
+    return all_runs("Ant-v4", label, step)
 
 
 def table(name):
@@ -204,15 +293,10 @@ def gain(one, other, step):
 
 def test_what_is_said_of_the_claims():
     teen, control, sac, td3 = (several(runs) for runs in MILLION.values())
-    hopper, walker, ant = (
-        {label: several(runs) for label, runs in ALL_TASKS[task].items()}
-        for task in ("Hopper-v4", "Walker2d-v4", "Ant-v4")
-    )
-    sooner = {label: np.mean(last_means(seeds, 200_000)) for label, seeds in ant.items()}
+    hopper = {label: all_runs("Hopper-v4", label, 300_000) for label in ("TEEN", "SAC", "TD3")}
     same = {algo: setting("Hopper-v4", "paper", algo) for algo in ("teen", "td3", "sac")}
     within = {algo: p_value(same["teen"], same[algo], 300_000) for algo in ("td3", "sac")}
     half, million = 500_000, 1_000_000
-    means = {label: np.mean(last_means(seeds, 300_000)) for label, seeds in hopper.items()}
     lowest = [min(last_means(seeds, million)) for seeds in (teen, sac, td3)]
     above = sum(mean > np.mean(last_means(sac, million)) for mean in last_means(teen, million))
     ranks = mannwhitneyu(last_means(teen, million), last_means(sac, million)).pvalue
@@ -223,18 +307,11 @@ def test_what_is_said_of_the_claims():
     assert (above, len(teen)) == (9, 10)
     for said in (
         f"+{gain(teen, td3, million)} at 1M (p = {p_value(teen, td3, million):.3f})",
-        f"{means['TEEN']:.0f} against {means['TD3']:.0f} at 300k (p < 0.001; within [one set of runs]",
-        f"TD3 has {np.mean(last_means(same['td3'], 300_000)):.0f}, p = {within['td3']:.3f});",
+        f"it has more at 300k (p < 0.001; within one set p = {within['td3']:.3f})",
         f"+{gain(teen, sac, million)} at 1M; nine of ten runs are above SAC's mean, one is far below. A rank test has "
         f"p = {ranks:.3f}, Welch's p = {p_value(teen, sac, million):.2f}",
-        f"{means['TEEN']:.0f} against {means['SAC']:.0f} at 300k "
-        f"(p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f}; within one set of runs p = {within['sac']:.3f}).",
-        f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['TD3'], 300_000):.2f})",
-        f"On Walker2d-v4 at 300k it is not shown (p = {p_value(walker['TEEN'], walker['SAC'], 300_000):.2f})",
-        *(
-            f"on Ant-v4: {sooner['TEEN']:.0f} against {sooner[label]:.0f} at 200k (p < 0.001"
-            for label in ("TD3", "SAC")
-        ),
+        f"it has more at 300k (p = {p_value(hopper['TEEN'], hopper['SAC'], 300_000):.3f}; "
+        f"within one set p = {within['sac']:.3f}), not before",
         f"has {last(evaluations(faster), 300_000)} on HalfCheetah-v4 at 300k, and {last(evaluations(slower), 300_000)}",
         f"on HalfCheetah-v4 at 1M +{gain(teen, control, million)} (p = {p_value(teen, control, million):.2f})",
         f"{gain(teen, td3, half)} more at 500k and {gain(teen, td3, million)} at 1M (both p = 0.006)",
@@ -254,13 +331,6 @@ def test_what_is_said_of_the_claims():
     assert {f"{p_value(teen, td3, step):.3f}" for step in (half, million)} == {"0.006"}
     assert gain(teen, sac, half) == gain(teen, sac, million)
     assert p_value(hopper["TEEN"], hopper["TD3"], 300_000) < 0.001
-    assert max(p_value(ant["TEEN"], ant[label], 200_000) for label in ("TD3", "SAC")) < 0.001
-    one_set = evaluations(FIRST.format("Ant-v4", "0.2"))
-    for algo in ("td3", "sac"):
-        other = evaluations(f"paper-early/first/{algo}-Ant-v4,seeds=5-9")
-        both = [np.mean(last_means(seeds, 110_000)) for seeds in (one_set, other)]
-        said = "{:.0f} against {:.0f} at 110k (p = {:.3f})".format(*both, p_value(one_set, other, 110_000))
-        assert said in PAGE, said
     for step, share in ((million, 67), (half, 45)):
         least, middle, most = (np.mean(last_means(seeds, step)) for seeds in (td3, control, teen))
         assert round(100 * (middle - least) / (most - least)) == share
@@ -362,62 +432,84 @@ def test_teens_own_page_has_the_same_scores():
     assert f"leads by {gain(teen, control, 1_000_000)} (p = {p_value(teen, control, 1_000_000):.2f})" in text
 
 
-FIRST = "paper-early/first/teen-{},alpha=0.2+0,seeds=5-9/alpha={}"
 CONTROLS = {  # α = 0.2 and α = 0 as lanes of one program
-    "Walker2d-v4, 300k": (300_000, EARLY_WALKER),
-    "Hopper-v4, 170k": (170_000, FIRST.format("Hopper-v4", "{}")),
-    "Ant-v4, 130k": (130_000, FIRST.format("Ant-v4", "{}")),
+    "Walker2d-v4 at 290k": SECOND,
+    "Hopper-v4 at 170k": FIRST,
+    "Ant-v4 at 130k": FIRST,
 }
 
 
 def test_the_discriminator_on_other_tasks():
-    (found,) = re.findall(r"^\| the paper's settings \|.*\n\|---.*\n(?:\|.*\n)+", PAGE, re.MULTILINE)
-    for row, (step, run) in CONTROLS.items():
-        teen, control = (evaluations(run.format(alpha)) for alpha in ("0.2", "0"))
+    found = table_of("", PAGE, "α = 0.2 | α = 0 | difference, 95 % interval | p")
+    assert re.findall(r"^\| (\S.*?) \|", found, re.MULTILINE)[1:] == list(CONTROLS)
+    for row, part in CONTROLS.items():
+        task, words = row.split(" at ")
+        step = steps_of(words)
+        teen, control = (all_runs(task, label, step, part) for label in ("TEEN", "TEEN α = 0"))
+        assert len(teen) == len(control) == 5
         test = ttest_ind(last_means(teen, step), last_means(control, step), equal_var=False)
         apart = np.mean(last_means(teen, step)) - np.mean(last_means(control, step))
         said = "{:.0f}, {:.0f} to {:.0f}".format(apart, *test.confidence_interval()).replace("-", "−")
         assert cells(found, row) == [last(teen, step), last(control, step), said, f"{test.pvalue:.2f}"]
-    teen, control = (evaluations(EARLY_WALKER.format(alpha)) for alpha in ("0.2", "0"))
-    more, p = gain(teen, control, 300_000), p_value(teen, control, 300_000)
-    assert f"on Walker2d-v4 at 300k +{more} (p = {p:.2f})" in PAGE
-    assert f"where one program has {last(teen, 300_000)} and {last(control, 300_000)}: p = {p:.2f})" in flat(README)
-    teen, control = (evaluations(FIRST.format("Walker2d-v4", alpha)) for alpha in ("0.2", "0"))
+    teen, control = evaluations(WALKER), evaluations(WALKER_0)
+    more, p = gain(teen, control, 290_000).replace("-", "−"), p_value(teen, control, 290_000)
+    assert f"on Walker2d-v4 at 290k {more} (p = {p:.2f})" in PAGE
+    assert f"{last(teen, 290_000)} and {last(control, 290_000)}, p = {p:.2f})" in flat(README)
+    teen, control = (evaluations(FIRST + BOTH_ALPHAS.format("Walker2d", alpha)) for alpha in ("0.2", "0"))
+    assert {steps[-1] for steps, _ in teen} == {160_000}
     assert (
-        f"has {last(teen, 150_000)} and {last(control, 150_000)} at 150k "
+        f"to 160,000 steps: {last(teen, 150_000)} and {last(control, 150_000)} at 150k "
         f"(p = {p_value(teen, control, 150_000):.2f})" in flat(PAGE)
     )
 
 
-def diagnosed(run):
-    """Return the values of each quantity, one per seed, of the last diagnosis."""
+def diagnosed(run, step):
+    """Return the values of each quantity at a step, one per seed."""
     values = defaultdict(list)
     with gzip.open(ROOT / "results" / run / "diagnostics.csv.gz", "rt") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        if int(row["step"]) == max(int(row["step"]) for row in rows):
-            values[row["quantity"]].append(float(row["value"]))
+        for row in csv.DictReader(file):
+            if int(row["step"]) == step:
+                values[row["quantity"]].append(float(row["value"]))
     return values
 
 
 def test_diagnostics_on_walker2d():
-    runs = [EARLY_WALKER.format("0"), EARLY_WALKER.format("0.2")]
-    columns = [diagnosed(run) for run in (*runs, *(f"{EARLY}{algo}-Walker2d-v4,seeds=5-9" for algo in ("td3", "sac")))]
+    text = flat(PAGE)
+    assert "TEEN after 300,250 steps, TD3 after 331,370 and SAC after 327,970," in text
+    ends = {WALKER_0: 300_250, WALKER: 300_250}
+    ends |= {f"{SECOND}td3-Walker2d-v4,seeds=5-9": 331_370, f"{SECOND}sac-Walker2d-v4,seeds=5-9": 327_970}
+    columns = [diagnosed(run, step) for run, step in ends.items()]
+    found = table_of("Walker2d-v4", PAGE)
     for first, quantity, digits in (
-        ("E KL", "kl_members", 2),
-        ("H(ρ)", "entropy_all", 1),
-        ("H(ρ given z)", "entropy_members_mean", 1),
-        ("share of pairs whose member is named", "discriminator_accuracy", 3),
-        ("distance of actions", "action_distance", 2),
-        ("bias", "bias_normalised_mean", 3),
+        ("E KL(ρ(· given z) ‖ ρ), nats", "kl_members", 2),
+        ("the same, [biased the other way](diagnostics.md#entropies)", "kl_members_any_episode", 2),
+        ("H(ρ), nats", "entropy_all", 1),
+        ("H(ρ given z), nats", "entropy_members_mean", 1),
+        ("share of pairs whose member the discriminator names (chance: 0.10)", "discriminator_accuracy", 3),
+        ("the discriminator's bound of the KL, log N + E log q", "discriminator_bound", 3),
+        ("distance of two members' actions in the same state", "action_distance", 2),
+        ("estimation bias (Q − G) / mean G", "bias_normalised_mean", 3),
     ):
         by_seed = [column[quantity] for column in columns]
-        assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
+        assert cells(found, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
     p = ttest_ind(columns[0]["kl_members"], columns[1]["kl_members"], equal_var=False).pvalue
-    assert f"(KL: p = {p:.2f})" in PAGE
+    assert f"(first row: p = {p:.2f})" in PAGE
     entropy = [column["entropy_all"] for column in columns]
     against = [ttest_ind(ours, other, equal_var=False).pvalue for ours in entropy[:2] for other in entropy[2:]]
-    assert f"On Walker2d-v4 at 300k neither is shown (p = {min(against):.2f} to {max(against):.2f})" in PAGE
+    assert f"is shown, with either α (p = {min(against):.2f} to {max(against):.2f})" in PAGE
+
+
+@pytest.mark.parametrize(("part", "algos"), [
+    (FIRST, {"TEEN": ("Walker2d-v4", "Hopper-v4", "Ant-v4"), "SAC": ("Walker2d-v4", "Hopper-v4", "Ant-v4"),
+             "TD3": ("Ant-v4",)}),
+    (SECOND, {"TEEN": ("Walker2d-v4",), "TD3": ("Walker2d-v4", "Ant-v4"), "SAC": ("Walker2d-v4", "Ant-v4")}),
+])  # fmt: skip
+def test_how_far_the_early_runs_came(part, algos):
+    """Each algorithm in a row of results/paper-early, with the last evaluation on each of its tasks."""
+    _, said = cells((ROOT / "results/paper-early/README.md").read_text(), f"`{part.split('/')[1]}`")
+    for label, tasks in algos.items():
+        ends = {task: {int(steps[-1]) for steps, _ in all_runs(task, label, 0, part)} for task in tasks}
+        assert f"{label} {', '.join(f'{end:,} ({task})' for task, (end,) in ends.items())}" in said
 
 
 def test_diagnostics_at_one_million_steps():
@@ -432,17 +524,11 @@ def test_diagnostics_at_one_million_steps():
         "return_random_member": ("return of a member drawn at random", 0),
         "return_mean_action": ("return of the mean action", 0),
     }
-    values = defaultdict(list)
-    columns = ("TEEN α = 0", "TEEN", "TD3", "SAC")
-    for label in columns:
-        for run in MILLION[label]:
-            with gzip.open(ROOT / "results" / run / "diagnostics.csv.gz", "rt") as file:
-                at_end = [row for row in csv.DictReader(file) if row["step"] == "1000000"]
-            for row in at_end:
-                values[row["quantity"], label].append(float(row["value"]))
+    columns = [[diagnosed(run, 1_000_000) for run in MILLION[label]] for label in ("TEEN α = 0", "TEEN", "TD3", "SAC")]
+    found = table_of("", PAGE, "α = 0 | α = 0.2 | TD3 | SAC")
     for quantity, (first, digits) in rows.items():
-        by_seed = [values[quantity, label] for label in columns]
-        assert cells(PAGE, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
+        by_seed = [[value for run in column for value in run[quantity]] for column in columns]
+        assert cells(found, first) == [spread(seeds, digits).replace("-", "−") if seeds else "" for seeds in by_seed]
 
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text()
@@ -458,9 +544,10 @@ def setting(task, name, algo="teen"):
     return seeds
 
 
-def table_of(algo):
-    """Return the table of settings of an algorithm, whose heading begins with its name."""
-    (found,) = re.findall(rf"^\| {algo} \|.*\n\|---.*\n(?:\|.*\n)+", SETTINGS, re.MULTILINE)
+def table_of(first, page=None, rest=""):
+    """Return the one table of a page, by default that of settings, whose heading begins with a cell and then `rest`."""
+    heading = rf"^\| {re.escape(first)} ?\| ?{re.escape(rest)}.*\n\|---.*\n(?:\|.*\n)+"
+    (found,) = re.findall(heading, page or SETTINGS, re.MULTILINE)
     return found
 
 
@@ -492,17 +579,18 @@ def all_of(algo, task, name):
     """Return all runs of TD3 or SAC with these settings."""
     earlier = [FASTER_SAC] if (algo, task, name) == ("sac", "Hopper-v4", "lr=0.001") else []
     if name == "paper":
-        return several(ALL_TASKS[task][algo.upper()])
+        return all_runs(task, algo.upper(), 300_000)
     return [*setting(task, name, algo), *several(earlier)]
 
 
 def test_settings_that_were_trained_more_than_once():
-    walker = several(ALL_TASKS["Walker2d-v4"]["TEEN"])
-    assert cells(table_of("TEEN"), "paper, all runs") == [last(walker, 240_000), last(walker, 300_000), "–", "–"]
-    assert len(walker) == 15
-    third = last(evaluations(EARLY_WALKER.format("0.2")), 300_000)
-    assert f"which have {third}." in flat(SETTINGS)
-    assert f"Five runs with seeds 5–9 have {third}, as the first." in flat(SETTINGS)
+    teen = {task: [all_runs(task, "TEEN", step) for step in (240_000, 300_000)] for task in CHOSEN_ON}
+    assert [[len(seeds) for seeds in both] for both in teen.values()] == [[15, 10], [5, 5]]
+    walker = [last(seeds, step) for seeds, step in zip(teen["Walker2d-v4"], (240_000, 300_000), strict=True)]
+    assert cells(table_of("TEEN"), "paper, all runs") == [*walker, "–", "–"]
+    first, third = setting("Walker2d-v4", "paper"), evaluations(WALKER)
+    assert f"end at 290,000, where they have {last(third, 290_000)}" in flat(SETTINGS)
+    assert f"{last(third, 290_000)} at 290,000, where the first set has {last(first, 290_000)}" in flat(SETTINGS)
     for algo, name, *runs in (("td3", "paper", 10, 15), ("sac", "paper", 10, 20), ("sac", "lr=0.001", 5, 10)):
         both = [all_of(algo, task, name) for task in CHOSEN_ON]
         assert [len(seeds) for seeds in both] == runs
@@ -630,11 +718,12 @@ def test_what_is_said_of_td3s_and_sacs_settings():
 
     td3 = [rate("td3", task, step) for step in (240_000, 300_000) for task in CHOSEN_ON]
     sac = [rate("sac", task, step) for step in (200_000, 300_000) for task in CHOSEN_ON]
-    said = (
-        "TD3 has p = {:.3f} on Walker2d-v4 and p = {:.3f} on Hopper-v4 (all runs) at 240k, and p = {:.3f} and {:.3f} at"
-    )
+    said = "TD3 has p = {:.3f} on Walker2d-v4 and p = {:.3f} on Hopper-v4 at 240k, and p = {:.3f} and {:.3f} at 300k."
     assert said.format(*td3) in text
-    said = "SAC has p = {:.3f} and {:.3f} (all runs) at 200k, and p = {:.3f} and {:.2f} at 300k."
+    said = (
+        "SAC has p = {:.3f} and {:.3f} at 200k; at 300k p = {:.3f} on Walker2d-v4, "
+        "and nothing is shown on Hopper-v4 (p = {:.2f})"
+    )
     assert said.format(*sac) in text
     doubled = []
     for algo, step in SOONER.items():
@@ -666,11 +755,11 @@ def test_what_is_said_of_settings():
     walker, again = setting("Walker2d-v4", "paper"), evaluations(SECOND_WALKER)
     twice = f"{last(walker, 300_000)} and {last(again, 300_000)} at 300k (p = {p_value(walker, again, 300_000):.3f})"
     assert twice in text
-    faster, every = setting("Walker2d-v4", "lr=0.001"), several(ALL_TASKS["Walker2d-v4"]["TEEN"])
-    assert p_value(every, faster, 300_000) < 0.001
+    faster = setting("Walker2d-v4", "lr=0.001")
+    assert p_value(all_runs("Walker2d-v4", "TEEN", 300_000), faster, 300_000) < 0.001
     assert p_value(walker, faster, 300_000) < 0.001
     assert (
-        f"({gain(faster, walker, 300_000)} more than one run of the paper's settings and "
+        f"({gain(faster, walker, 300_000)} more than one set of runs with the paper's settings and "
         f"{gain(faster, again, 300_000)} more than the other, p < 0.001 and p = {p_value(faster, again, 300_000):.3f})"
     ) in text
     assert "p < 0.001 on Walker2d-v4 (all runs)" in text
