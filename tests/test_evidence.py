@@ -512,6 +512,18 @@ def test_how_far_the_early_runs_came(part, algos):
         assert f"{label} {', '.join(f'{end:,} ({task})' for task, (end,) in ends.items())}" in said
 
 
+def test_speeds_of_programs_side_by_side():
+    """Steps per second from step 60,000 on, when everything is compiled."""
+    text = flat((ROOT / "docs" / "scale.md").read_text())
+    for part, said in ((SECOND, "ran at {} to {} steps a second each,"), (FIRST, "lanes at {} to {}.")):
+        speeds = []
+        for file in (ROOT / "results" / part).rglob("timing.csv.gz"):
+            with gzip.open(file, "rt") as lines:
+                times = {int(row["step"]): float(row["seconds"]) for row in csv.DictReader(lines)}
+            speeds.append((max(times) - 60_000) / (times[max(times)] - times[60_000]))
+        assert said.format(round(min(speeds)), round(max(speeds))) in text
+
+
 def test_diagnostics_at_one_million_steps():
     rows = {
         "kl_members": ("E KL(ρ(· given z) ‖ ρ), nats: what differences between members add to the entropy", 2),
