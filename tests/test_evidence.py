@@ -804,7 +804,7 @@ def test_fish_swim():
     text = flat(PAGE)
     others = {
         "Tonic's TD3, 256 units": ("tonic_data", "TD3(256x2,obsnorm)"),
-        "TD7, in Simba's logs": ("simba@", "td7"),
+        "TD7, in Simba's logs, action repeat 2": ("simba@", "td7"),
         "Tonic's SAC, 256 units, fixed temperature": ("tonic_data", "SAC(256x2,obsnorm,fixed T)"),
         "Simba's SAC, action repeat 2": ("simba@", "sac"),
         "pytorch_sac, 1024 units, batches of 1024, learning rate 1e-4": ("pytorch_sac", "SAC(1024x2,lr1e-4,b1024)"),
