@@ -1,0 +1,70 @@
+"""Scores and tests from evaluation logs, worked out from the logs alone."""
+
+import csv
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import ttest_ind
+
+ROOT = Path(__file__).parents[2]
+
+
+def evaluations(run, every=1):
+    """Return (steps, mean return of the evaluation at each) of every seed."""
+    episodes = defaultdict(lambda: defaultdict(list))
+    with gzip.open(ROOT / "results" / run / "eval.csv.gz", "rt") as file:
+        for row in csv.DictReader(file):
+            if row["policy"] == "mean" and int(row["step"]) % every == 0:
+                episodes[row["seed"]][int(row["step"])].append(float(row["return"]))
+    return [
+        (np.array(list(returns)), np.array([np.mean(r) for r in returns.values()])) for returns in episodes.values()
+    ]
+
+
+def several(runs, step=0):
+    """Return the evaluations of every seed of several runs that came so far."""
+    return [(steps, means) for run in runs for steps, means in evaluations(run) if steps[-1] >= step]
+
+
+def spread(values, digits=0):
+    """Return the text of mean ± sample standard deviation, which divides by n − 1."""
+    return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
+
+
+def last_means(seeds, step):
+    assert all(steps[-1] >= step for steps, _ in seeds)
+    return [means[(steps > step - 50_000) & (steps <= step)].mean() for steps, means in seeds]
+
+
+def last(seeds, step):
+    return spread(last_means(seeds, step))
+
+
+def p_value(one, other, step):
+    """Welch's test between the seeds' means of the last 50,000 steps."""
+    return ttest_ind(last_means(one, step), last_means(other, step), equal_var=False).pvalue
+
+
+def best(seeds, step):
+    return spread([means[steps <= step].max() for steps, means in seeds])
+
+
+def point(seeds, step):
+    return spread([means[steps == step].item() for steps, means in seeds])
+
+
+def gain(one, other, step):
+    return f"{100 * (np.mean(last_means(one, step)) / np.mean(last_means(other, step)) - 1):.0f} %"
+
+
+def small(p):
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def interval(one, other, step):
+    """The 95 % interval of the gain of one over the other, in per cent of the other's mean."""
+    both = last_means(one, step), last_means(other, step)
+    found = ttest_ind(*both, equal_var=False).confidence_interval()
+    return "{:.0f} to {:.0f} %".format(*(100 * end / np.mean(both[1]) for end in found)).replace("-", "−")

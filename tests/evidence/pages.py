@@ -1,0 +1,47 @@
+"""The pages that speak of our runs, and the tables on them."""
+
+import csv
+import re
+
+from .logs import ROOT
+
+PAGE = (ROOT / "docs" / "evidence.md").read_text()
+BASELINES = (ROOT / "docs" / "baselines.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def cells(page, first):
+    """Return the other cells of the one table line whose first cell is this."""
+    (line,) = re.findall(rf"^\| {re.escape(first)} \|(.*)\|$", page, re.MULTILINE)
+    return [cell.strip() for cell in line.split("|")]
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def steps_of(words):
+    """300k, 1M -> a number."""
+    return int(words[:-1]) * {"k": 1_000, "M": 1_000_000}[words[-1]]
+
+
+def table(name):
+    with (ROOT / "src" / "teen" / "paper" / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+def printed(algo, task, step):
+    """What the paper prints, "–" for nothing."""
+    name = task.replace("-v4", "-v3")
+    rows = [r for r in table("paper_tables.csv") if (r["algo"], r["env"], r["env_step"]) == (algo, name, str(step))]
+    return f"{rows[0]['mean']} ± {rows[0]['spread']}" if rows else "–"
+
+
+SETTINGS = (ROOT / "docs" / "settings.md").read_text()
+
+
+def table_of(first, page=None, rest=""):
+    """Return the one table of a page, by default that of settings, whose heading begins with a cell and then `rest`."""
+    heading = rf"^\| {re.escape(first)} ?\| ?{re.escape(rest)}.*\n\|---.*\n(?:\|.*\n)+"
+    (found,) = re.findall(heading, page or SETTINGS, re.MULTILINE)
+    return found

@@ -1,0 +1,66 @@
+"""What is said of fish-swim."""
+
+import csv
+import gzip
+
+from .logs import ROOT, evaluations
+from .pages import PAGE, cells, flat, table, table_of
+
+
+def test_fish_swim():
+    text = flat(PAGE)
+    others = {
+        "Tonic's TD3, 256 units": ("tonic_data", "TD3(256x2,obsnorm)"),
+        "TD7, in Simba's logs, action repeat 2": ("simba@", "td7"),
+        "Tonic's SAC, 256 units, fixed temperature": ("tonic_data", "SAC(256x2,obsnorm,fixed T)"),
+        "Simba's SAC, action repeat 2": ("simba@", "sac"),
+        "pytorch_sac, 1024 units, batches of 1024, learning rate 1e-4": ("pytorch_sac", "SAC(1024x2,lr1e-4,b1024)"),
+        "Simba, residual networks, action repeat 2": ("simba@", "sac_simba"),
+    }
+    rows = [
+        row
+        for row in table("reference_results.csv")
+        if row["env"].replace("_", "-") == "fish-swim"
+        and (row["env_step"], row["metric"]) == ("500000", "mean_last_100k")
+    ]
+    for label, (source, algo) in others.items():
+        (row,) = [row for row in rows if source in row["source"] and row["algo"] == algo]
+        assert cells(PAGE, label) == [f"{float(row['mean']):.0f} ± {float(row['std']):.0f}"]
+        assert ("action repeat 2" in row["note"]) == (source == "simba@")
+    printed_there = [
+        next(
+            f"{row['mean']} ± {row['spread']}"
+            for row in table("paper_tables.csv")
+            if (row["algo"], row["env"], row["env_step"]) == (algo, "fish-swim", "500000")
+        )
+        for algo in ("TD3", "SAC", "TEEN")
+    ]
+    assert cells(PAGE, "the paper's TD3, SAC, TEEN (it does not say of which steps)") == [", ".join(printed_there)]
+
+    def saturated(run):
+        with gzip.open(ROOT / "results" / "fish-swim" / run / "train.csv.gz", "rt") as file:
+            rows = [row for row in csv.DictReader(file) if row["saturated_share"]]
+        return {(row["seed"], int(row["step"])): 100 * float(row["saturated_share"]) for row in rows}
+
+    shares = [saturated(f"td3/lr={rate}")["0", 20_000] for rate in ("0.0003", "0.0001", "3e-05")]
+    assert "after 10,000 updates {:.0f} %, {:.0f} % and {:.0f} % of their actions".format(*shares) in text
+
+    def means(run, window, end, repeat):
+        """Return a text of each seed's mean over the last steps of the simulator; "–" where it did not come so far."""
+        seeds = [(steps * repeat, returns) for steps, returns in evaluations(f"fish-swim/{run}")]
+        if seeds[0][0][-1] < end:
+            return "–"
+        return ", ".join(f"{returns[(steps > end - window) & (steps <= end)].mean():.0f}" for steps, returns in seeds)
+
+    found = table_of("here", PAGE, "300k")
+    for row, run, repeat in (
+        ("SAC, learning rate 3e-4", "sac/lr=0.0003", 1),
+        ("SAC, learning rate 1e-4", "sac/lr=0.0001", 1),
+        ("SAC, discount 0.995", "sac/gamma=0.995", 1),
+        ("SAC, action repeat 2", "sac/action_repeat=2", 2),
+        ("TD3, action repeat 2", "td3/action_repeat=2", 2),
+    ):
+        share = saturated(run).values()
+        words = f"at least {min(share):.0f} %" if run.startswith("td3") else f"at most {max(share):.0f} %"
+        ends = [means(run, 50_000, 300_000, repeat), means(run, 100_000, 500_000, repeat)]
+        assert cells(found, row) == [*ends, words]
