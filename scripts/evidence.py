@@ -15,7 +15,6 @@ from teen.report.metrics import mean_and_std
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("TEEN", "TEEN α = 0", "SAC", "TD3")
-ORDER = ("TEEN", "TEEN α = 0", "TD3", "SAC")
 CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
 SETTINGS, FIRST, SECOND = "settings-300k", "paper-early/first", "paper-early/second"
 RUNS = {  # all runs with the paper's settings that are long enough; several folders may have the same seeds
@@ -127,12 +126,16 @@ def comparisons() -> list[str]:
     for task, step, part in COMPARED:
         chosen = {algo: [folder for folder in some if folder.startswith(part)] for algo, some in RUNS[task].items()}
         means = {a: last_means([runs.read(ROOT / "results" / f) for f in some], step) for a, some in chosen.items()}
-        cells = [f"{means[algo].mean():.0f} ({means[algo].size})" if means[algo].size else UNKNOWN for algo in ORDER]
-        for place, algo in ((4, "SAC"), (3, "TD3")):  # p goes behind each
-            cells.insert(place, p_text(means["TEEN"], means[algo]))
+        cells = [mean_text(means["TEEN"]), mean_text(means["TEEN α = 0"])]
+        for algo in ("TD3", "SAC"):
+            cells += [mean_text(means[algo]), p_text(means["TEEN"], means[algo])]
         words = "all runs" if not part else f"`{part}`"
         lines.append(f"| {task}, {short_step(step)}: {words} | {' | '.join(cells)} |")
     return lines
+
+
+def mean_text(last: np.ndarray) -> str:
+    return f"{last.mean():.0f} ({last.size})" if last.size else UNKNOWN
 
 
 def p_text(one: np.ndarray, other: np.ndarray) -> str:

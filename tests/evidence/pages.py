@@ -8,6 +8,14 @@ from .logs import ROOT
 PAGE = (ROOT / "docs" / "evidence.md").read_text()
 BASELINES = (ROOT / "docs" / "baselines.md").read_text()
 README = (ROOT / "README.md").read_text()
+SETTINGS = (ROOT / "docs" / "settings.md").read_text()
+
+
+def table_of(page, *heading):
+    """Return the one table of a page whose heading begins with these cells."""
+    begin = "".join(rf"\| {re.escape(cell)} ?" for cell in heading)
+    (found,) = re.findall(rf"^{begin}\|.*\n\|---.*\n(?:\|.*\n)+", page, re.MULTILINE)
+    return found
 
 
 def cells(page, first):
@@ -35,13 +43,3 @@ def printed(algo, task, step):
     name = task.replace("-v4", "-v3")
     rows = [r for r in table("paper_tables.csv") if (r["algo"], r["env"], r["env_step"]) == (algo, name, str(step))]
     return f"{rows[0]['mean']} ± {rows[0]['spread']}" if rows else "–"
-
-
-SETTINGS = (ROOT / "docs" / "settings.md").read_text()
-
-
-def table_of(first, page=None, rest=""):
-    """Return the one table of a page, by default that of settings, whose heading begins with a cell and then `rest`."""
-    heading = rf"^\| {re.escape(first)} ?\| ?{re.escape(rest)}.*\n\|---.*\n(?:\|.*\n)+"
-    (found,) = re.findall(heading, page or SETTINGS, re.MULTILINE)
-    return found

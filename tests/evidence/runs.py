@@ -61,6 +61,7 @@ ALL_TASKS = {  # all runs with the paper's settings
         "TD3": [FIRST + "td3-Ant-v4,seeds=5-9", SECOND + "td3-Ant-v4,seeds=5-9"],
     },
 }
+TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}
 
 
 def all_runs(task, label, step, part=""):
@@ -76,9 +77,6 @@ def diagnosed(run, step):
             if int(row["step"]) == step:
                 values[row["quantity"]].append(float(row["value"]))
     return values
-
-
-TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}
 
 
 def setting(task, name, algo="teen"):

@@ -52,7 +52,7 @@ def test_fish_swim():
             return "–"
         return ", ".join(f"{returns[(steps > end - window) & (steps <= end)].mean():.0f}" for steps, returns in seeds)
 
-    found = table_of("here", PAGE, "300k")
+    found = table_of(PAGE, "here")
     for row, run, repeat in (
         ("SAC, learning rate 3e-4", "sac/lr=0.0003", 1),
         ("SAC, learning rate 1e-4", "sac/lr=0.0001", 1),

@@ -23,7 +23,7 @@ def row_of_settings(algo, name, steps):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_of_teen_at_300k(name):
-    assert cells(table_of("TEEN"), name) == row_of_settings("teen", name, (240_000, 300_000))
+    assert cells(table_of(SETTINGS, "TEEN"), name) == row_of_settings("teen", name, (240_000, 300_000))
 
 
 SOONER = {"td3": 240_000, "sac": 200_000}  # where the runs with two updates end
@@ -34,7 +34,7 @@ def test_settings_of_td3_and_sac_at_300k(algo):
     for task in CHOSEN_ON:
         assert {p.name for p in (ROOT / "results/settings-300k" / algo / task).iterdir()} == set(BASELINE_NAMES)
     for name in BASELINE_NAMES:
-        assert cells(table_of(algo.upper()), name) == row_of_settings(algo, name, (SOONER[algo], 300_000))
+        assert cells(table_of(SETTINGS, algo.upper()), name) == row_of_settings(algo, name, (SOONER[algo], 300_000))
 
 
 FASTER_SAC = "sac-settings-300k/hopper/lr=0.001,target_entropy=-1"
@@ -52,7 +52,7 @@ def test_settings_that_were_trained_more_than_once():
     teen = {task: [all_runs(task, "TEEN", step) for step in (240_000, 300_000)] for task in CHOSEN_ON}
     assert [[len(seeds) for seeds in both] for both in teen.values()] == [[15, 10], [5, 5]]
     walker = [last(seeds, step) for seeds, step in zip(teen["Walker2d-v4"], (240_000, 300_000), strict=True)]
-    assert cells(table_of("TEEN"), "paper, all runs") == [*walker, "–", "–"]
+    assert cells(table_of(SETTINGS, "TEEN"), "paper, all runs") == [*walker, "–", "–"]
     first, third = setting("Walker2d-v4", "paper"), evaluations(WALKER)
     assert f"end at 290,000, where they have {last(third, 290_000)}" in flat(SETTINGS)
     assert f"{last(third, 290_000)} at 290,000, where the first set has {last(first, 290_000)}" in flat(SETTINGS)
@@ -62,7 +62,7 @@ def test_settings_that_were_trained_more_than_once():
         expected = [last(seeds, step) for seeds in both for step in (SOONER[algo], 300_000)]
         if runs[0] == 5:  # trained once
             expected[:2] = "–", "–"
-        assert cells(table_of(algo.upper()), f"{name}, all runs") == expected
+        assert cells(table_of(SETTINGS, algo.upper()), f"{name}, all runs") == expected
 
 
 @pytest.mark.parametrize("algo", TUNED)
