@@ -4,6 +4,7 @@ import pytest
 from teen.cli import main as cli
 from teen.config.job import resolve
 from teen.errors import UserError
+from tests.registry import restored_registry
 from tests.toys import PointMass
 
 
@@ -70,11 +71,10 @@ def test_envs_lists_tasks_with_sizes_backends_and_the_papers_tables(capsys):
     assert cli.main(["envs", "nothing-like-it"]) == 2
 
 
-def test_envs_lists_every_task_that_is_registered_and_says_what_it_cannot_list(capsys, monkeypatch):
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", registry := dict(gymnasium.registry))
-    monkeypatch.setattr(gymnasium, "registry", registry)
-    gymnasium.register("other_package/Reacher-v0", PointMass, max_episode_steps=5)
-    assert cli.main(["envs", "REACHER-v"]) == 0
+def test_envs_lists_every_task_that_is_registered_and_says_what_it_cannot_list(capsys):
+    with restored_registry():
+        gymnasium.register("other_package/Reacher-v0", PointMass, max_episode_steps=5)
+        assert cli.main(["envs", "REACHER-v"]) == 0
     output = capsys.readouterr()
     lines = {line.split()[0]: line.split()[1:] for line in output.out.splitlines()}
     assert lines["other_package/Reacher-v0"] == ["1", "1", "gymnasium"]

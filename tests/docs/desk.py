@@ -19,6 +19,7 @@ import numpy as np
 import teen
 from teen.cli import main as cli
 from teen.report.serve import Server
+from tests.registry import restored_registry
 
 from . import dry
 from .blocks import ROOT, Block, commands
@@ -54,19 +55,17 @@ def desk(folder: Path, trained: Path, page: Sequence[Block]) -> Iterator[dict[st
     (folder / "my_package" / "my_tasks.py").write_text(TASKS)
     obs, _ = gymnasium.make("Pendulum-v1").reset(seed=0)
     here, modules, path = os.getcwd(), set(sys.modules), list(sys.path)
-    registered = dict(gymnasium.registry)
     os.chdir(folder)
     sys.path.insert(0, "")  # as Python's prompt does
     try:
-        yield {"teen": teen, "obs": obs, "batch_of_obs": np.stack([obs, obs])}
+        with restored_registry():
+            yield {"teen": teen, "obs": obs, "batch_of_obs": np.stack([obs, obs])}
     finally:
         os.chdir(here)
         sys.path[:] = path
         for name in set(sys.modules) - modules:
             if name.split(".")[0] == "my_package":
                 del sys.modules[name]
-        gymnasium.registry.clear()
-        gymnasium.registry.update(registered)
 
 
 def do(block: Block, names: dict[str, Any], also_long: bool = False) -> None:

@@ -8,6 +8,7 @@ import pytest
 from teen import envs
 from teen.envs.gym import make_one
 from teen.errors import UserError
+from tests.registry import restored_registry
 
 NAMES = (
     *("", ":", "::", "tests.toys:", ":PointMass-v0", "tests.toys:PointMass-v0:", "tests.toys:canary:PointMass-v0"),
@@ -79,8 +80,8 @@ def test_a_registered_module_that_cannot_be_imported_is_one_line(code, reason, t
     """Code that somebody ran has registered it: Gymnasium imports it when the environment is made."""
     (tmp_path / "lazy_canary.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
-    gymnasium.register("Lazy-v0", "lazy_canary:Lazy")
-    with pytest.raises(UserError, match=rf"environment 'Lazy-v0' cannot be made: {reason}") as refused:
-        envs.make("Lazy-v0", 1)
+    with restored_registry():
+        gymnasium.register("Lazy-v0", "lazy_canary:Lazy")
+        with pytest.raises(UserError, match=rf"environment 'Lazy-v0' cannot be made: {reason}") as refused:
+            envs.make("Lazy-v0", 1)
     assert str(refused.value).isprintable()

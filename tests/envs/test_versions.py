@@ -5,18 +5,19 @@ import pytest
 
 from teen.envs import pool, versions
 from teen.errors import UserError
+from tests.registry import restored_registry
 from tests.toys import PointMass
 
 
 @pytest.fixture(autouse=True)
-def tasks(monkeypatch):
+def tasks():
     """Register a task with versions 1, 2 and 10, of which the last cannot be made, and one without a version."""
-    monkeypatch.setattr(gymnasium.envs.registration, "registry", registry := dict(gymnasium.registry))
-    monkeypatch.setattr(gymnasium, "registry", registry)
-    for name in ("Glide-v1", "Glide-v2", "Plain", "ns/Glide-v7", "Glide-fast-v8", "Glide2-v9"):
-        gymnasium.register(name, PointMass, max_episode_steps=5)
-    gymnasium.register("Glide-v10", "no_such_module:Glide")
-    gymnasium.register("Broken-v4", "no_such_module:Broken")
+    with restored_registry():
+        for name in ("Glide-v1", "Glide-v2", "Plain", "ns/Glide-v7", "Glide-fast-v8", "Glide2-v9"):
+            gymnasium.register(name, PointMass, max_episode_steps=5)
+        gymnasium.register("Glide-v10", "no_such_module:Glide")
+        gymnasium.register("Broken-v4", "no_such_module:Broken")
+        yield
 
 
 @pytest.mark.parametrize(
