@@ -1,12 +1,13 @@
 """Compiled evaluations play what those in Python play."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from teen import algos, envs
-from teen.engine.episodes import Abandoned, CompiledEpisodes
-from teen.engine.evaluate import evaluate
+from teen.engine.episodes import Abandoned, CompiledEpisodes, waves
+from teen.engine.evaluate import _policies, evaluate
 from teen.envs import CompiledEnvs
 from teen.errors import EnvironmentFault
 from teen.settings import replace, stacked
@@ -95,5 +96,54 @@ def test_a_simulator_that_fails_is_named(what, message):
     player = CompiledEpisodes(compiled, SEEDS)
     with pytest.raises(EnvironmentFault, match=message):
         evaluate(algo, config, weights, player, SEEDS, 1, 3, members=False)
+    player.close(5)
+    compiled.close()
+
+
+def test_waves_have_every_episode_once_and_one_shape():
+    for episodes, copies in ((3, 5), (5, 5), (5, 2), (10, 3), (4, 1)):
+        played = list(waves(episodes, copies))
+        assert {len(wave) for wave, _ in played} == {min(episodes, copies)}
+        assert [e for wave, fresh in played for e in wave[:fresh]] == list(range(episodes))
+        assert all(len(set(wave.tolist())) == len(wave) for wave, _ in played)
+
+
+def test_more_episodes_than_copies_are_played_in_waves():
+    """An episode of Reacher has 50 steps, and a step costs |action|² and the distance to the target, which is at most
+    0.42: the return says with which action an episode was played."""
+    compiled = CompiledEnvs("Reacher-v4", 2, 2)
+    player = CompiledEpisodes(compiled, SEEDS)
+    levels = np.array([[2, 0, 1, 0, 2], [0, 1, 1, 2, 0]])
+
+    def constant(config, weights, level, obs):
+        action = jnp.sqrt(0.4 * level)[:, None] * jnp.ones((len(level), 2))
+        return jnp.where(level[:, None] < 0, jnp.nan, action).astype(jnp.float32)
+
+    starts = np.arange(10).reshape(2, 5)
+    scores, lengths = player.rollout(constant, (), (), levels, starts, [0, 1], lambda: True)
+    assert (lengths == 50).all()
+    assert (np.floor(-scores / 40) == levels).all()
+    spoilt = np.where(np.arange(5) == 4, [[-1], [1]], levels)  # in the last wave of the first lane
+    scores, _ = player.rollout(constant, (), (), spoilt, starts, [0, 1], lambda: True)
+    assert np.isnan(scores[0]).all()
+    assert (np.floor(-scores[1] / 40) == spoilt[1]).all()
+    player.close(5)
+    compiled.close()
+
+
+@pytest.mark.parametrize("name", ["teen", "sunrise"])
+def test_members_in_waves_act_as_those_of_all(name):
+    compiled = CompiledEnvs("Hopper-v4", 2, 2)
+    algo, config, weights = agents(name, compiled.spec, n=5)
+    cfg, own = (jax.tree.map(lambda leaf: leaf[1], tree) for tree in (config, weights))
+    obs = jnp.asarray(np.random.default_rng(0).normal(size=(5, compiled.spec.obs)), jnp.float32)
+    everyone = algo.members(cfg, own, obs)
+    some = np.array([4, 0])
+    np.testing.assert_array_equal(_policies(algo).members(cfg, own, some, obs[some]), everyone[some])
+    player = CompiledEpisodes(compiled, SEEDS)
+    for seed, rows in zip(SEEDS, evaluate(algo, config, weights, player, SEEDS, 100, 2, members=True), strict=True):
+        assert {row.seed for row in rows} == {seed}
+        assert [row.policy for row in rows] == ["mean", "mean", "0", "1", "2", "3", "4"]
+        assert all(np.isfinite(row.score) and row.length > 0 for row in rows)
     player.close(5)
     compiled.close()

@@ -3,7 +3,7 @@
 Simulators belong to threads of low priority, so that they use the cores that training leaves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,6 +35,21 @@ def threads_of_a_lane(lanes: int) -> int:
     return -(-cores() // lanes_at_once(lanes))
 
 
+def waves(episodes: int, copies: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield which episodes are played together, and how many of them for the first time: shapes stay the same, so the
+    last wave is filled up with episodes that have been played."""
+    if episodes <= copies:
+        yield np.arange(episodes), episodes
+        return
+    for first in range(0, episodes, copies):
+        yield np.arange(first, first + copies) % episodes, min(copies, episodes - first)
+
+
+def of_episodes(tree: PyTree, wave: np.ndarray) -> PyTree:
+    """Return the part of some episodes, of leaves (lane, episode, ...)."""
+    return jax.tree.map(lambda leaf: leaf[:, wave], tree)
+
+
 class Abandoned(Exception):
     """An evaluation that nobody waits for any more."""
 
@@ -53,7 +68,10 @@ class Played(NamedTuple):
 
 class CompiledEpisodes:
     """Plays one episode for each of many starts, as `evaluate.rollout` does. A lane whose episodes differ in length is
-    stepped until the last has ended; what happens in finished copies does not count."""
+    stepped until the last has ended; what happens in finished copies does not count.
+
+    More episodes than a lane has copies are played in waves. All copies of a lane are stepped together, also those that
+    are not needed: ten for ten members would cost as much when three episodes are played."""
 
     def __init__(self, envs: CompiledEnvs, seeds: Sequence[int]):
         """`seeds` are those of the lanes."""
@@ -74,22 +92,32 @@ class CompiledEpisodes:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return returns and lengths, (lane, episode) as `starts`: NaN where a lane is not among `lanes`, or an action
         was not finite. The leaves of `config` and `weights` are (lane, ...), those of `memos` (lane, episode, ...)."""
-        given = jax.device_put((config, weights, memos), self._host)
         if not self._workers:
             count = lanes_at_once(len(self.seeds))
             self._workers = [Worker(f"evaluation {i}", low_priority=True) for i in range(count)]
+        config, weights, memos = jax.device_put((config, weights, memos), self._host)
+        scores, lengths = np.full(starts.shape, np.nan), np.zeros(starts.shape, int)
+        broken = set[int]()
+        for wave, fresh in waves(starts.shape[1], self.envs.copies):
+            given = config, weights, of_episodes(memos, wave)
+            for lane, played in self._wave(policy, given, starts[:, wave], lanes, wanted):
+                broken |= {lane} if played.broken else set()
+                scores[lane, wave[:fresh]] = np.asarray(played.scores)[:fresh]
+                lengths[lane, wave[:fresh]] = np.asarray(played.lengths)[:fresh]
+        scores[list(broken)], lengths[list(broken)] = np.nan, 0
+        return scores, lengths
+
+    def _wave(
+        self, policy: Policy, given: Any, starts: np.ndarray, lanes: Sequence[int], wanted: Callable[[], bool]
+    ) -> Iterator[tuple[int, Played]]:
+        """Play episodes that all have a copy of their own, and yield those of each lane."""
 
         def play(lane: int) -> Future[Played]:
             work = partial(self._play, policy, lane, starts[lane], given, wanted)
             return self._workers[lane % len(self._workers)].submit(work)
 
-        scores, lengths = np.full(starts.shape, np.nan), np.zeros(starts.shape, int)
         for lane, future in [(lane, play(lane)) for lane in lanes]:
-            played = future.result()
-            if not played.broken:
-                scores[lane] = np.asarray(played.scores)[: starts.shape[1]]
-                lengths[lane] = np.asarray(played.lengths)[: starts.shape[1]]
-        return scores, lengths
+            yield lane, future.result()
 
     def close(self, timeout: float) -> None:
         for worker in self._workers:

@@ -6,8 +6,9 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jax import random, vmap
+from jax import Array, random, vmap
 
 from ..envs import Envs, naming
 from ..envs import step as take_step
@@ -94,15 +95,20 @@ class Policies(NamedTuple):
     """What one lane can play: config, weights, memos (episode, ...), obs (episode, obs) -> (episode, action)."""
 
     headline: Policy
-    members: Policy | None
+    members: Policy | None  # its memos are numbers of members, (episode,)
 
 
 @cache
 def _policies(algo: AnyAlgorithm) -> Policies:
     each = algo.members
-    return Policies(
-        vmap(algo.policy, (None, None, 0, 0)), (lambda cfg, weights, _, obs: each(cfg, weights, obs)) if each else None
-    )
+
+    def some(cfg: Any, weights: PyTree, numbers: Array, obs: Array) -> Array:
+        """Act for some members. All are asked, in their own order: that is what the algorithm offers."""
+        assert each
+        all_obs = jnp.zeros((algo.size(cfg), obs.shape[-1]), obs.dtype).at[numbers].set(obs)
+        return each(cfg, weights, all_obs)[numbers]
+
+    return Policies(vmap(algo.policy, (None, None, 0, 0)), some if each else None)
 
 
 @cache
@@ -166,12 +172,13 @@ def evaluate(
     ]
     if members and each_member and algo.size(config):
         starts = episode_seeds(seeds, step, range(1, algo.size(config) + 1), 1)
+        numbers = np.broadcast_to(np.arange(algo.size(config), dtype=np.int32), starts.shape)
         finite = [lane for lane, episodes_of in enumerate(rows) if episodes_of]
-        for lane_rows, seed, lane in zip(rows, seeds, play(each_member, (), starts, finite), strict=True):
+        for lane_rows, seed, lane in zip(rows, seeds, play(each_member, numbers, starts, finite), strict=True):
             lane_rows += [Episode(seed, step, str(k), 0, *result) for k, result in enumerate(lane)]
     return rows
 
 
 def copies_needed(algo: AnyAlgorithm, config: Any, lanes: int, episodes: int) -> int:
-    """Return how many environments an evaluation steps side by side."""
+    """Return how many environments an evaluation in Python steps side by side: it plays all members at once."""
     return lanes * max(episodes, algo.size(config))

@@ -35,10 +35,12 @@ def training_envs(job: Job) -> list[Envs] | CompiledEnvs:
     return envs.make_crews(settings.env, lanes, settings.backend, settings.action_repeat)
 
 
-def evaluation_envs(job: Job, collector: Collecting, lanes: int, copies: int) -> Envs | CompiledEnvs:
-    settings = job.settings
+def evaluation_envs(job: Job, collector: Collecting) -> Envs | CompiledEnvs:
+    settings, lanes, episodes = job.settings, len(job.lane_seeds), job.settings.plan.eval_episodes
     if collector == "compiled":
-        return CompiledEnvs(settings.env, lanes, copies // lanes, settings.action_repeat, threads_of_a_lane(lanes))
+        memory.check_copies(lanes * episodes)
+        return CompiledEnvs(settings.env, lanes, episodes, settings.action_repeat, threads_of_a_lane(lanes))
+    copies = memory.check_copies(copies_needed(job.algorithm, job.variants[0].config, lanes, episodes))
     return envs.make(settings.env, copies, settings.backend, settings.action_repeat)
 
 

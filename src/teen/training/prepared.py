@@ -17,7 +17,6 @@ from ..disk.lock import Lock
 from ..disk.saved import BEST
 from ..engine import device, memory
 from ..engine.background import Diagnoser
-from ..engine.evaluate import copies_needed
 from ..engine.log import Keep, Log, Several
 from ..engine.loop import End, Loop, Start
 from ..engine.plan import Plan
@@ -59,7 +58,6 @@ class Prepared(NamedTuple):
         device.check()
         settings, algo, config = job.settings, job.algorithm, job.variants[0].config
         plan, lanes = settings.plan, len(job.lane_seeds)
-        copies = memory.check_copies(copies_needed(algo, config, lanes, plan.eval_episodes))
         training = pools.training_envs(job)
         collector: Collecting = "compiled" if isinstance(training, CompiledEnvs) else "python"
         job = job._replace(settings=replace(settings, {"collector": collector}))
@@ -67,7 +65,7 @@ class Prepared(NamedTuple):
         spec = training.spec if isinstance(training, CompiledEnvs) else training[0].spec
         layout = Layout(spec, algo.extras(config))
         memory.check(algo, config, layout, lanes, plan)
-        evaluation = pools.evaluation_envs(job, collector, lanes, copies)
+        evaluation = pools.evaluation_envs(job, collector)
         place, placed = place_replay(plan.replay, layout.bytes(lanes, plan.capacity))
         placed += f"; collector: {collector}"
         diagnoser = pools.diagnoser(job) if plan.diagnose_every else None
