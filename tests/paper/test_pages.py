@@ -5,15 +5,18 @@ import shutil
 
 import pytest
 
+from teen.paper import claims, numbers, tables
 from teen.paper.curves import evaluated_together
-from teen.paper.experiments import EXPERIMENTS
+from teen.paper.experiments import EXPERIMENTS, MUJOCO, SUITE
 from teen.paper.page import Table
 from teen.paper.reproduce import render
 from teen.paper.runs import planned_runs
 from teen.paper.scale import Scale
+from teen.paper.scores import cells
+from teen.paper.store import Store
 from teen.report.runs import read
 
-from .synthetic import FEW, needs, rendered, trained, write
+from .synthetic import FEW, LEVELS, needs, rendered, trained, write
 
 
 def test_scores_stand_beside_the_papers(tmp_path):
@@ -188,6 +191,67 @@ def test_claims_of_some_tasks_say_so(tmp_path):
     page, _ = rendered(tmp_path, "claims")
     assert "199.9 % (2 of 4 tasks)" in page
     assert "199.9 % (3 of 9 tasks)" in page
+
+
+def test_gains_over_td3_and_sac_alone(tmp_path):
+    """Where RND and SUNRISE are missing, the gain over the better of the other two is there all the same."""
+    trained(tmp_path, "claims", keep=lambda p: p.program.algo not in ("rnd", "sunrise"))
+    page, rows = rendered(tmp_path, "claims")
+    ours = {r["over"]: r["ours_last"] for r in rows if (r["step"], r["tasks"]) == ("500000", "MuJoCo")}
+    assert float(ours.pop("the better of TD3 and SAC")) == pytest.approx(9001.5 / 6001.5 - 1)
+    assert set(ours.values()) == {""}
+    # from the paper's Table 1 at 500k: 10139 / 9590, 3548 / 3332, 4034 / 3798, 5009 / 4179
+    assert "| the better of TD3 and SAC | MuJoCo | – | 9.6 % | 50.0 % |" in page
+
+
+def heights(axes):
+    return [round(bar.get_height()) for bar in axes.patches]
+
+
+def shown(tmp_path, name, scale=FEW):
+    store = Store(tmp_path)
+    return [store.trained(entry) for entry in EXPERIMENTS[name].entries(scale)]
+
+
+def test_bars_are_of_the_step_that_most_runs_reached(tmp_path):
+    """Four algorithms end at 500k on Ant-v4, and TD3 goes on; none is trained on Hopper-v4."""
+    for planned in planned_runs(needs("table1", scale=FEW), tmp_path):
+        if planned.program.env == "Ant-v4":
+            write(planned, LEVELS[planned.program.algo], None if planned.program.algo == "td3" else 500_000)
+    figure = tables.plot_bars(cells(shown(tmp_path, "table1"), numbers.STEPS))
+    hopper, ant = figure.axes[1], figure.axes[3]
+    assert (hopper.get_title(), ant.get_title()) == ("Hopper-v4, 1M", "Ant-v4, 500k")
+    assert heights(hopper) == [3687, 3479, 3484, 3148, 3644]
+    assert heights(ant) == [9002, 5009, 9002, 6002, 4179, 5002, 3302, 4002, 3666, 3002, 1964]
+
+
+def test_bars_of_a_step_that_the_paper_does_not_print_stand_beside_its_last(tmp_path):
+    short = FEW._replace(steps=200_000)
+    trained(tmp_path, "table1", short)
+    figure = tables.plot_bars(cells(shown(tmp_path, "table1", short), (200_000, *numbers.STEPS)))
+    assert figure.axes[3].get_title() == "Ant-v4, 200k (the paper: 1M)"
+    assert sorted(heights(figure.axes[3])) == sorted([9002, 9002, 6002, 5002, 4002, 3002, 5930, 5142, 5084, 4990, 3523])
+
+
+def test_gains_are_drawn_where_all_tasks_have_one(tmp_path):
+    """All on MuJoCo at 500k; of DeepMind Control one task, so that neither it nor all nine have a bar of ours."""
+    for planned in planned_runs(needs("claims", scale=FEW), tmp_path):
+        if planned.program.env in (*MUJOCO, "dm_control/cheetah-run"):
+            write(planned, LEVELS[planned.program.algo], 500_000)
+    rows = claims.gains(shown(tmp_path, "claims"), {"MuJoCo": MUJOCO, "DM Control": SUITE, "all nine": MUJOCO + SUITE})
+    figure = claims.plot_gains(rows)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "the paper at 500k", "ours at 500k, last 50k", "the same with α=0"
+    ]  # fmt: skip
+    assert [heights(axes) for axes in figure.axes] == [
+        [67, 44, 54, 200, 200], [9, 13, 11, 50, 50], [10, 13, 11, 50, 50], [10, 13, 11, 50, 50]
+    ]  # fmt: skip
+    shutil.rmtree(tmp_path)
+    for planned in planned_runs(needs("claims", scale=FEW), tmp_path):
+        if planned.program.env in MUJOCO and planned.program.algo in ("teen", "td3", "sac"):
+            write(planned, LEVELS[planned.program.algo], 500_000)
+    (only,) = claims.plot_gains(claims.gains(shown(tmp_path, "claims"), {"MuJoCo": MUJOCO})).axes
+    assert (only.get_title(), heights(only)) == ("over the better of TD3 and SAC", [10, 50, 50])
 
 
 @pytest.mark.parametrize("name", ["curves-mujoco", "reward-scale"])

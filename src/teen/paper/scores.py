@@ -1,6 +1,7 @@
 """Scores of what was trained, beside the paper's and others'."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,15 @@ def _iqm_columns(name: str, scores: np.ndarray) -> Row:
 def steps_shown(trained: Sequence[Trained]) -> list[int]:
     """Return the paper's steps, and those at which our runs are to end."""
     return sorted({*numbers.STEPS, *(item.need.steps for item in trained)})
+
+
+def step_of_figure(ours: Iterable[int]) -> tuple[int, int]:
+    """Return the step at which a figure shows our scores, and that of the paper's beside them. `ours` has the step of
+    every score of ours; shown is the step that most have, the latest of several. Beside one for which the paper prints
+    nothing stands the paper's last."""
+    count = Counter(ours)
+    shown = max(count, key=lambda step: (count[step], step), default=numbers.STEPS[-1])
+    return shown, shown if shown in numbers.STEPS else numbers.STEPS[-1]
 
 
 def cells(trained: Sequence[Trained], steps: Sequence[int]) -> list[Cell]:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from . import numbers
 from .page import Page, Row, Table, figure_files, plus_minus
 from .scale import Scale
-from .scores import NOTE, WINDOW, Cell, cells, reference_tables, score_tables, steps_shown
+from .scores import NOTE, WINDOW, Cell, cells, reference_tables, score_tables, step_of_figure, steps_shown
 from .store import Trained
 
 
@@ -37,7 +36,7 @@ def _both(row: Row) -> str:
 
 
 def plot_bars(cells: Sequence[Cell]) -> Any:
-    """Plot our scores at the end of our runs and the paper's at the end of its own. The legend says the steps."""
+    """Plot our scores and the paper's, each task at the step at which most of ours are. Its title says the step."""
     from matplotlib.figure import Figure  # takes long to import
     from matplotlib.patches import Patch
 
@@ -47,10 +46,10 @@ def plot_bars(cells: Sequence[Cell]) -> Any:
     columns = 2 if len(envs) in (2, 4) else min(len(envs), 3)
     rows = -(-len(envs) // columns)
     figure = Figure(figsize=(PAGE, 2.2 * rows + 0.3), layout="constrained")
-    ours_at, paper_at = max((cell.trained.need.steps for cell in cells), default=0), numbers.STEPS[-1]
     for place, env in enumerate(envs):
         axes = figure.add_subplot(rows, columns, place + 1)
         panel = [cell for cell in cells if cell.env == env]
+        ours_at, paper_at = step_of_figure(cell.step for cell in panel if cell.last.size)
         labels = list(dict.fromkeys(cell.label for cell in panel))
         for cell in panel:
             row, x = cell.row(), labels.index(cell.label)
@@ -58,11 +57,11 @@ def plot_bars(cells: Sequence[Cell]) -> Any:
                 axes.bar(x - 0.2, row["last_mean"], 0.38, yerr=row["last_std"], color=COLOURS[0], ecolor="0.3")
             if cell.step == paper_at and cell.paper:
                 axes.bar(x + 0.2, cell.paper.mean, 0.38, yerr=cell.paper.spread, color="0.75", ecolor="0.3")
-        axes.set_title(env)
+        other = f" (the paper: {short_step(paper_at)})" if paper_at != ours_at else ""
+        axes.set_title(f"{env}, {short_step(ours_at)}{other}")
         axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
         axes.grid(axis="x", visible=False)
-    ours = Patch(color=COLOURS[0], label=f"ours at {short_step(ours_at)}, {WINDOW}")
-    paper = Patch(color="0.75", label=f"the paper at {short_step(paper_at)}")
-    figure.legend(handles=[ours, paper], loc="outside upper center", ncols=2)
+    handles = [Patch(color=COLOURS[0], label=f"ours, {WINDOW}"), Patch(color="0.75", label="the paper")]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
     figure.supylabel("return, mean ± std over seeds", fontsize=8)
     return figure
