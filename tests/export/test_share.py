@@ -37,7 +37,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shared(run, tmp_path_factory):
-    out = tmp_path_factory.mktemp("shared") / "pendulum"
+    out = tmp_path_factory.mktemp("shared") / "agents" / "pendulum"  # folders above it are made
     assert main(["share", str(run), "--out", str(out), "--episodes", "2"]) == 0
     return out
 
@@ -145,6 +145,12 @@ def test_what_cannot_be_shared(run, tmp_path, capsys, monkeypatch, options, said
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_below_a_file_cannot_be_written(run, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["share", str(run), "--out", str(tmp_path / "file" / "out"), "--episodes", "1"]) == 2
+    assert capsys.readouterr().err.endswith("file/out cannot be written: Not a directory\n")
 
 
 def test_a_saved_model_and_the_run_itself_are_left_alone(run, tmp_path, capsys):

@@ -34,6 +34,8 @@ def prepare(
     agent.settings = replace(agent.settings, {"from_": "", "from_seed": -1})  # a path of the sharer's own machine
     _, trained_with = read_settings(run)
     try:
+        if not folder.parent.exists():
+            folder.parent.mkdir(parents=True)
         files.make_folder(folder)
         for page in ("README.md", SCORE, CURVE):  # of other weights
             (folder / page).unlink(missing_ok=True)
