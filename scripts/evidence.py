@@ -1,12 +1,14 @@
-"""Print two tables of docs/evidence.md from results/ and others' numbers, and draw docs/images/mujoco.png."""
+"""Print the tables of docs/evidence.md from results/ and others' numbers, and draw docs/images/mujoco.png and
+dm_control.png."""
 
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.stats import ttest_ind
+from scipy.stats import mannwhitneyu, ttest_ind
 
+from teen.envs.names import is_suite
 from teen.paper import numbers
 from teen.paper.page import UNKNOWN, plus_minus
 from teen.report import runs, statistics
@@ -15,8 +17,35 @@ from teen.report.metrics import mean_and_std
 
 ROOT = Path(__file__).parents[1]
 ALGORITHMS = ("TEEN", "TEEN α = 0", "SAC", "TD3")
-CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
+IN_PAPER = ("TEEN", "SAC", "TD3")
 SETTINGS, FIRST, SECOND = "settings-300k", "paper-early/first", "paper-early/second"
+
+
+def at_500k(task: str) -> dict[str, list[str]]:
+    """Return the folders of the runs of half a million steps, seeds 0-4: the two α are lanes of one program."""
+    both = f"paper/runs/teen-{task},alpha=0.2+0,seeds=0-4"
+    alone = {algo: [f"paper/runs/{algo.lower()}-{task},seeds=0-4"] for algo in ("SAC", "TD3")}
+    return {"TEEN": [f"{both}/alpha=0.2"], "TEEN α = 0": [f"{both}/alpha=0"], **alone}
+
+
+def early(task: str, *parts: str) -> dict[str, list[str]]:
+    """Return the folders of the runs that were cut early, seeds 5-9."""
+    both = f"teen-{task},alpha=0.2+0,seeds=5-9"
+    names = {"TEEN": f"{both}/alpha=0.2", "TEEN α = 0": f"{both}/alpha=0", "SAC": f"sac-{task},seeds=5-9"}
+    names["TD3"] = f"td3-{task},seeds=5-9"
+    folders = {algo: [f"{part}/{name}" for part in parts] for algo, name in names.items()}
+    return {algo: [f for f in some if (ROOT / "results" / f).is_dir()] for algo, some in folders.items()}
+
+
+def settings(task: str, *algos: str) -> dict[str, list[str]]:
+    return {algo: [f"{SETTINGS}/{algo.lower()}/{task}/paper"] for algo in algos}
+
+
+def together(*parts: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {algo: [folder for part in parts for folder in part.get(algo, [])] for algo in ALGORITHMS}
+
+
+CHEETAH = "paper/runs/teen-HalfCheetah-v4,alpha=0.2"
 RUNS = {  # all runs with the paper's settings that are long enough; several folders may have the same seeds
     "HalfCheetah-v4": {
         "TEEN": [f"{CHEETAH}+0,seeds=0-4/alpha=0.2", f"{CHEETAH},seeds=5-9"],
@@ -28,51 +57,28 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
         ],
         "TD3": ["paper/runs/td3-HalfCheetah-v4,seeds=0-9", "reference-300k/td3-HalfCheetah-v4"],
     },
-    "Hopper-v4": {
-        "TEEN": [f"{SETTINGS}/teen/Hopper-v4/paper", f"{FIRST}/teen-Hopper-v4,alpha=0.2+0,seeds=5-9/alpha=0.2"],
-        "TEEN α = 0": [f"{FIRST}/teen-Hopper-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
-        "SAC": [
-            f"{SETTINGS}/sac/Hopper-v4/paper",
-            "reference-300k/sac-Hopper-v4",
-            "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
-            f"{FIRST}/sac-Hopper-v4,seeds=5-9",
-        ],
-        "TD3": [f"{SETTINGS}/td3/Hopper-v4/paper", "reference-300k/td3-Hopper-v4"],
-    },
-    "Walker2d-v4": {
-        "TEEN": [
-            f"{SETTINGS}/teen/Walker2d-v4/paper",
-            "bf16-300k/Walker2d-v4-tf32",
-            *(f"{part}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0.2" for part in (FIRST, SECOND)),
-        ],
-        "TEEN α = 0": [f"{part}/teen-Walker2d-v4,alpha=0.2+0,seeds=5-9/alpha=0" for part in (FIRST, SECOND)],
-        "SAC": [
-            f"{SETTINGS}/sac/Walker2d-v4/paper",
-            *(f"{part}/sac-Walker2d-v4,seeds=5-9" for part in (FIRST, SECOND)),
-        ],
-        "TD3": [f"{SETTINGS}/td3/Walker2d-v4/paper", f"{SECOND}/td3-Walker2d-v4,seeds=5-9"],
-    },
-    "Ant-v4": {
-        "TEEN": [f"{SETTINGS}/teen/Ant-v4/paper", f"{FIRST}/teen-Ant-v4,alpha=0.2+0,seeds=5-9/alpha=0.2"],
-        "TEEN α = 0": [f"{FIRST}/teen-Ant-v4,alpha=0.2+0,seeds=5-9/alpha=0"],
-        "SAC": [f"{FIRST}/sac-Ant-v4,seeds=5-9", f"{SECOND}/sac-Ant-v4,seeds=5-9"],
-        "TD3": [f"{FIRST}/td3-Ant-v4,seeds=5-9", f"{SECOND}/td3-Ant-v4,seeds=5-9"],
+    "Hopper-v4": together(
+        at_500k("Hopper-v4"),
+        settings("Hopper-v4", "TEEN", "SAC", "TD3"),
+        {"SAC": ["reference-300k/sac-Hopper-v4", "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1"]},
+        {"TD3": ["reference-300k/td3-Hopper-v4"]},
+        early("Hopper-v4", FIRST),
+    ),
+    "Walker2d-v4": together(
+        at_500k("Walker2d-v4"),
+        settings("Walker2d-v4", "TEEN", "SAC", "TD3"),
+        {"TEEN": ["bf16-300k/Walker2d-v4-tf32"]},
+        early("Walker2d-v4", FIRST, SECOND),
+    ),
+    "Ant-v4": together(at_500k("Ant-v4"), settings("Ant-v4", "TEEN"), early("Ant-v4", FIRST, SECOND)),
+    **{
+        f"dm_control/{task}": {
+            algo: [f"paper/runs/{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")
+        }
+        for task in ("cheetah-run", "walker-run")
     },
 }
-STEPS = (200_000, 290_000, 300_000, 500_000, 1_000_000)
-ONLY = {290_000: "Walker2d-v4"}  # where five runs of TEEN end
-COMPARED = (  # task, step, and the folders that are compared; all runs where none are named
-    ("HalfCheetah-v4", 1_000_000, ""),
-    ("Hopper-v4", 160_000, FIRST),
-    ("Hopper-v4", 200_000, ""),
-    ("Hopper-v4", 300_000, ""),
-    ("Hopper-v4", 300_000, SETTINGS),
-    ("Walker2d-v4", 290_000, ""),
-    ("Walker2d-v4", 290_000, SETTINGS),
-    ("Walker2d-v4", 290_000, SECOND),
-    ("Ant-v4", 110_000, FIRST),
-    ("Ant-v4", 200_000, ""),
-)
+STEPS = (300_000, 500_000, 1_000_000)
 
 
 def read(task: str) -> dict[str, list[runs.Run]]:
@@ -106,48 +112,52 @@ def best_of_others(task: str, step: int) -> str:
 
 
 def table() -> list[str]:
-    paper = [f"the paper's {algo}" for algo in ("TEEN", "SAC", "TD3")]
-    heads = ["task, steps", *ALGORITHMS, *paper, "best TD3 or SAC of others"]
+    heads = ["task, steps", *ALGORITHMS, *(f"the paper's {algo}" for algo in IN_PAPER), "best TD3 or SAC of others"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for task in RUNS:
         ours = read(task)
-        for step in (step for step in STEPS if ONLY.get(step, task) == task):
+        for step in STEPS:
             cells = [score(ours.get(algo, []), step) for algo in ALGORITHMS]
             if set(cells) != {UNKNOWN}:
-                cells += [in_paper(algo, task, step) for algo in ("TEEN", "SAC", "TD3")]
-                name = f"{task}, {short_step(step)}"
+                cells += [in_paper(algo, task, step) for algo in IN_PAPER]
+                name = f"{numbers.task(task) if is_suite(task) else task}, {short_step(step)}"
                 lines.append(f"| {' | '.join([name, *cells, best_of_others(task, step)])} |")
     return lines
 
 
-def comparisons() -> list[str]:
-    """Return a table of TEEN against TD3 and SAC: all runs, and within one set of them."""
-    lines = ["| | TEEN | TEEN α = 0 | TD3 | p | SAC | p |", "|---" * 7 + "|"]
-    for task, step, part in COMPARED:
-        chosen = {algo: [folder for folder in some if folder.startswith(part)] for algo, some in RUNS[task].items()}
-        means = {a: last_means([runs.read(ROOT / "results" / f) for f in some], step) for a, some in chosen.items()}
-        cells = [mean_text(means["TEEN"]), mean_text(means["TEEN α = 0"])]
-        for algo in ("TD3", "SAC"):
-            cells += [mean_text(means[algo]), p_text(means["TEEN"], means[algo])]
-        words = "all runs" if not part else f"`{part}`"
-        lines.append(f"| {task}, {short_step(step)}: {words} | {' | '.join(cells)} |")
+def gains() -> list[str]:
+    """Return a table of how much more TEEN has than others, in per cent of theirs, with Welch's interval, and p by
+    Welch's test and by ranks. Its runs are those of results/paper, in which no seed was trained twice."""
+    against = ("TD3", "SAC", "TEEN α = 0")
+    lines = [f"| TEEN over | {' | '.join(f'{algo} | p' for algo in against)} |", "|---" * 7 + "|"]
+    for task in (task for task in RUNS if "TEEN" in RUNS[task]):
+        once = {
+            a: [runs.read(ROOT / "results" / f) for f in RUNS[task][a] if f.startswith("paper/")] for a in ALGORITHMS
+        }
+        for step in numbers.STEPS:
+            means = {algo: last_means(once[algo], step) for algo in ALGORITHMS}
+            if means["TEEN"].size:
+                cells = [cell for algo in against for cell in gain(means["TEEN"], means[algo])]
+                lines.append(f"| {task}, {short_step(step)} | {' | '.join(cells)} |")
     return lines
 
 
-def mean_text(last: np.ndarray) -> str:
-    return f"{last.mean():.0f} ({last.size})" if last.size else UNKNOWN
+def gain(one: np.ndarray, other: np.ndarray) -> tuple[str, str]:
+    """Return the gain of one over the other with its 95 % interval, and both p."""
+    test = ttest_ind(one, other, equal_var=False)
+    share = [100 * value / other.mean() for value in (one.mean() - other.mean(), *test.confidence_interval())]
+    words = "{:.0f} % ({:.0f} to {:.0f})".format(*share).replace("-", "−")
+    return words, ", ".join(p_text(p) for p in (test.pvalue, mannwhitneyu(one, other).pvalue))
 
 
-def p_text(one: np.ndarray, other: np.ndarray) -> str:
-    if not other.size:
-        return ""
-    p = ttest_ind(one, other, equal_var=False).pvalue
+def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def draw(axes: Axes, task: str) -> None:
-    """Draw the mean of an algorithm's runs, and the paper's TEEN as marks. Runs count that are at least 0.8 times as
-    long as the longest, as far as they all come."""
+    """Draw the mean of an algorithm's runs, and the paper's as marks. Runs count that are at least 0.8 times as long as
+    the longest, as far as they all come."""
+    end = 1_000_000 if task == "HalfCheetah-v4" else 500_000
     for algo, parts in read(task).items():
         longest = max(run.steps[-1] for run in parts)
         parts = [run for run in parts if run.steps[-1] >= 0.8 * longest]
@@ -156,28 +166,39 @@ def draw(axes: Axes, task: str) -> None:
         mean, std = mean_and_std(returns)
         colour = COLOURS[ALGORITHMS.index(algo)]
         axes.plot(steps, mean, color=colour, linewidth=1.2, label=f"{algo} ({len(returns)} runs)")
-        axes.fill_between(steps, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
-    for step in numbers.STEPS:
-        if found := numbers.in_paper("TEEN", task, step):
-            axes.errorbar(step, found.mean, found.spread, fmt="D", color="0.3", markersize=4, capsize=3)
-    axes.set_title(task, fontsize=9)
-    end, between = (1_000_000, 250_000) if task == "HalfCheetah-v4" else (500_000, 100_000)
-    axes.set_xlim(0, 1.03 * end)
-    axes.set_xticks(marks := range(0, end + 1, between), [short_step(mark) if mark else "0" for mark in marks])
+        axes.fill_between(steps, mean - std, mean + std, color=colour, alpha=0.12, linewidth=0)
+    for place, algo in enumerate(IN_PAPER):  # side by side, so that none hides another
+        for step in (step for step in numbers.STEPS if step <= end):
+            if found := numbers.in_paper(algo, task, step):
+                x, colour = step + 0.02 * (place - 1) * end, COLOURS[ALGORITHMS.index(algo)]
+                style = {"fmt": "D", "color": colour, "markersize": 4, "capsize": 2, "linewidth": 0.8}
+                label = None if algo in RUNS[task] else f"the paper's {algo}"  # else its curve says whose colour it is
+                axes.errorbar(x, found.mean, found.spread, label=label, **style)
+    axes.set_title(numbers.task(task) if is_suite(task) else task, fontsize=9)
+    axes.set_xlim(0, 1.05 * end)
+    axes.set_xticks(marks := range(0, end + 1, end // 5), [short_step(mark) if mark else "0" for mark in marks])
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=7, loc="lower right")
+    axes.legend(frameon=False, fontsize=7, loc="lower right" if end == 1_000_000 else "upper left")
+
+
+def picture(name: str, tasks: list[str]) -> None:
+    rows = -(-len(tasks) // 2)
+    figure = Figure(figsize=(9, 3 * rows), dpi=120, layout="constrained")
+    for axes, task in zip(figure.subplots(rows, 2).flat, tasks, strict=True):
+        draw(axes, task)
+    figure.supxlabel(
+        "environment steps; diamonds: the paper's TEEN, SAC and TD3 at 500k and 1M, drawn side by side", fontsize=8
+    )
+    figure.supylabel("return, mean ± std over runs", fontsize=8)
+    figure.savefig(ROOT / "docs" / "images" / name)
 
 
 def main() -> None:
-    print("\n".join([*table(), "", *comparisons()]))
-    figure = Figure(figsize=(9, 6), dpi=120, layout="constrained")
-    for axes, task in zip(figure.subplots(2, 2).flat, RUNS, strict=True):
-        draw(axes, task)
-    figure.supxlabel("environment steps; diamonds: the paper's TEEN, ten seeds", fontsize=8)
-    figure.supylabel("return, mean ± standard deviation over runs", fontsize=8)
-    figure.savefig(ROOT / "docs" / "images" / "mujoco.png")
+    print("\n".join([*table(), "", *gains()]))
+    picture("mujoco.png", [task for task in RUNS if not is_suite(task)])
+    picture("dm_control.png", [task for task in RUNS if is_suite(task)])
 
 
 if __name__ == "__main__":

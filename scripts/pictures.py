@@ -26,7 +26,8 @@ def write(name: str, content: bytes) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         report = Path(folder) / "report"
-        teen(["report", str(ROOT / "results/paper/runs"), "--steps", "500000,1000000", "--out", str(report)])
+        runs = sorted(map(str, (ROOT / "results/paper/runs").glob("*-HalfCheetah-v4,*")))
+        teen(["report", *runs, "--steps", "500000,1000000", "--out", str(report)])
         write("curves.png", (report / "figures/HalfCheetah-v4-mean.png").read_bytes())
         root = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium has no sandbox for root
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=root)

@@ -63,6 +63,10 @@ def small(p):
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def short(p):
+    return f"{p:.2f}" if p >= 0.1 else small(p)
+
+
 def interval(one, other, step):
     """The 95 % interval of the gain of one over the other, in per cent of the other's mean."""
     both = last_means(one, step), last_means(other, step)

@@ -43,3 +43,11 @@ def printed(algo, task, step):
     name = task.replace("-v4", "-v3")
     rows = [r for r in table("paper_tables.csv") if (r["algo"], r["env"], r["env_step"]) == (algo, name, str(step))]
     return f"{rows[0]['mean']} ± {rows[0]['spread']}" if rows else "–"
+
+
+def beats(label, over):
+    """How often a run of one beats one of the other at 500k of four tasks, with its interval, by `teen report`."""
+    with (ROOT / "results/paper/report/data/improvement.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if (row["env"], row["step"]) == ("all", "500000")]
+    (row,) = [row for row in rows if (row["label"], row["over"], row["environments"]) == (label, over, "4")]
+    return tuple(float(row[name]) for name in ("probability", "low", "high"))

@@ -18,7 +18,9 @@ MILLION = {
 SECOND_WALKER = "bf16-300k/Walker2d-v4-tf32"
 FIRST, SECOND = "paper-early/first/", "paper-early/second/"
 BOTH_ALPHAS = "teen-{}-v4,alpha=0.2+0,seeds=5-9/alpha={}"
+HALF = PAPER + "teen-{}-v4,alpha=0.2+0,seeds=0-4/alpha={}"  # half a million steps
 WALKER, WALKER_0 = (SECOND + BOTH_ALPHAS.format("Walker2d", alpha) for alpha in ("0.2", "0"))
+HALF_MILLION = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
 ALL_TASKS = {  # all runs with the paper's settings
     "HalfCheetah-v4": {
         **MILLION,
@@ -30,15 +32,24 @@ ALL_TASKS = {  # all runs with the paper's settings
         "TD3": [*MILLION["TD3"], "reference-300k/td3-HalfCheetah-v4"],
     },
     "Hopper-v4": {
-        "TEEN": ["settings-300k/teen/Hopper-v4/paper", FIRST + BOTH_ALPHAS.format("Hopper", "0.2")],
-        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Hopper", "0")],
+        "TEEN": [
+            "settings-300k/teen/Hopper-v4/paper",
+            FIRST + BOTH_ALPHAS.format("Hopper", "0.2"),
+            HALF.format("Hopper", "0.2"),
+        ],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Hopper", "0"), HALF.format("Hopper", "0")],
         "SAC": [
+            PAPER + "sac-Hopper-v4,seeds=0-4",
             "reference-300k/sac-Hopper-v4",
             "sac-settings-300k/hopper/lr=0.0003,target_entropy=-1",
             "settings-300k/sac/Hopper-v4/paper",
             FIRST + "sac-Hopper-v4,seeds=5-9",
         ],
-        "TD3": ["reference-300k/td3-Hopper-v4", "settings-300k/td3/Hopper-v4/paper"],
+        "TD3": [
+            PAPER + "td3-Hopper-v4,seeds=0-4",
+            "reference-300k/td3-Hopper-v4",
+            "settings-300k/td3/Hopper-v4/paper",
+        ],
     },
     "Walker2d-v4": {
         "TEEN": [
@@ -46,19 +57,38 @@ ALL_TASKS = {  # all runs with the paper's settings
             SECOND_WALKER,
             FIRST + BOTH_ALPHAS.format("Walker2d", "0.2"),
             WALKER,
+            HALF.format("Walker2d", "0.2"),
         ],
-        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Walker2d", "0"), WALKER_0],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Walker2d", "0"), WALKER_0, HALF.format("Walker2d", "0")],
         "SAC": [
+            PAPER + "sac-Walker2d-v4,seeds=0-4",
             "settings-300k/sac/Walker2d-v4/paper",
             *(part + "sac-Walker2d-v4,seeds=5-9" for part in (FIRST, SECOND)),
         ],
-        "TD3": ["settings-300k/td3/Walker2d-v4/paper", SECOND + "td3-Walker2d-v4,seeds=5-9"],
+        "TD3": [
+            PAPER + "td3-Walker2d-v4,seeds=0-4",
+            "settings-300k/td3/Walker2d-v4/paper",
+            SECOND + "td3-Walker2d-v4,seeds=5-9",
+        ],
     },
     "Ant-v4": {
-        "TEEN": ["settings-300k/teen/Ant-v4/paper", FIRST + BOTH_ALPHAS.format("Ant", "0.2")],
-        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Ant", "0")],
-        "SAC": [FIRST + "sac-Ant-v4,seeds=5-9", SECOND + "sac-Ant-v4,seeds=5-9"],
-        "TD3": [FIRST + "td3-Ant-v4,seeds=5-9", SECOND + "td3-Ant-v4,seeds=5-9"],
+        "TEEN": [
+            "settings-300k/teen/Ant-v4/paper",
+            FIRST + BOTH_ALPHAS.format("Ant", "0.2"),
+            HALF.format("Ant", "0.2"),
+        ],
+        "TEEN α = 0": [FIRST + BOTH_ALPHAS.format("Ant", "0"), HALF.format("Ant", "0")],
+        **{
+            algo: [
+                *(f"{part}{algo.lower()}-Ant-v4,seeds=5-9" for part in (FIRST, SECOND)),
+                f"{PAPER}{algo.lower()}-Ant-v4,seeds=0-4",
+            ]
+            for algo in ("SAC", "TD3")
+        },
+    },
+    **{
+        task: {algo: [f"{PAPER}{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")}
+        for task in ("cheetah-run", "walker-run")
     },
 }
 TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}

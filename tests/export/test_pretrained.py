@@ -1,6 +1,7 @@
 """The agents that come with the package reach the scores that they were saved with."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,25 +12,29 @@ from teen.errors import UserError
 
 @pytest.mark.parametrize("task", elsewhere.pretrained())
 def test_it_reaches_its_score(task):
-    """From other starts. Three percent are eight standard errors of five episodes of HalfCheetah-v4's."""
+    """From other starts. Five per cent are five standard errors of five episodes on Ant-v4, and more on the others."""
     agent = teen.load(f"pretrained/{task}")
     saved = json.loads((elsewhere.found(f"pretrained/{task}") / "score.json").read_text())
     for score, seed in zip(saved, agent.seeds, strict=True):
         returns = [episode.score for episode in agent.evaluate(5, seed=1) if episode.seed == seed]
         assert len(returns) == 5
-        assert sum(returns) / 5 > 0.97 * score["mean"]
+        assert sum(returns) / 5 > 0.95 * score["mean"]
     assert agent.settings.env == task
 
 
-def test_there_is_the_cheetah_and_it_is_small():
-    assert "HalfCheetah-v4" in elsewhere.pretrained()
-    folder = elsewhere.found("pretrained/HalfCheetah-v4")
-    assert sum(path.stat().st_size for path in folder.rglob("*")) < 2_000_000
-    assert 'teen.load("pretrained/HalfCheetah-v4")' in (folder / "README.md").read_text()
+def test_they_are_small_and_the_page_lists_them():
+    page = (Path(__file__).parents[2] / "docs" / "share.md").read_text()
+    assert elsewhere.pretrained() == ["Ant-v4", "HalfCheetah-v4", "Hopper-v4", "Walker2d-v4"]
+    for task in elsewhere.pretrained():
+        folder = elsewhere.found(f"pretrained/{task}")
+        assert sum(path.stat().st_size for path in folder.rglob("*")) < 2_000_000
+        assert f'teen.load("pretrained/{task}")' in (folder / "README.md").read_text()
+        (score,) = json.loads((folder / "score.json").read_text())
+        assert f"| {task} | {score['mean']:.0f} ± {score['std']:.0f} |" in page
 
 
 def test_another_task_is_one_line():
-    with pytest.raises(UserError, match="no pretrained agent for 'Chess': there are HalfCheetah-v4"):
+    with pytest.raises(UserError, match="no pretrained agent for 'Chess': there are Ant-v4, HalfCheetah-v4"):
         teen.load("pretrained/Chess")
 
 
