@@ -91,6 +91,21 @@ def test_what_a_run_writes_is_read(tmp_path):
     np.testing.assert_array_equal(run.training["q"], [0.1, 0.2])
 
 
+def test_a_run_that_goes_on_with_other_metrics_keeps_the_columns_of_its_log(tmp_path):
+    """In their order, too. A metric that came later is left out, one that is gone has empty cells."""
+    wanted = resolve({"env": "Pendulum-v1", "seeds": "3,"})
+    folder = RunFolder(tmp_path, wanted.settings, wanted.variants[0].config)
+    folder.begin()
+    folder.log_training(1000, [(3, {"q": 0.1, "target": 0.2, "critic_loss": 0.3})])
+    folder.log_training(2000, [(3, {"critic_loss": 0.6, "actor_loss": 9.0, "q": 0.4})])
+    assert (
+        tmp_path / "train.csv"
+    ).read_text() == "seed,step,q,target,critic_loss\n3,1000,0.1,0.2,0.3\n3,2000,0.4,,0.6\n"
+    training = runs.read(tmp_path).training
+    np.testing.assert_array_equal(training["critic_loss"], [0.3, 0.6])
+    np.testing.assert_array_equal(training["target"], [0.2, np.nan])
+
+
 def test_evaluations_from_memory_are_those_from_disk(tmp_path):
     rows = [line.split(",") for line in EVAL.splitlines()[1:]]
     evaluations = runs.evaluations_of((int(row[0]), int(row[1]), row[2], float(row[4])) for row in rows)

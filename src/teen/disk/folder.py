@@ -115,10 +115,13 @@ class RunFolder:
         logs.append(self.path, logs.EVAL, episodes)
 
     def log_training(self, step: int, metrics: list[tuple[int, dict[str, float | None]]]) -> None:
-        """Write the metrics of each seed; None is an empty cell."""
+        """Write the metrics of each seed; None is an empty cell. A log keeps the columns that it began with: a later
+        version, or an author's change, may have other metrics."""
         if metrics:
-            rows = [(seed, step, *values.values()) for seed, values in metrics]
-            logs.append(self.path, logs.TRAIN, rows, (*logs.COLUMNS[logs.TRAIN], *metrics[0][1]))
+            first = logs.COLUMNS[logs.TRAIN]
+            names = logs.header(self.path, logs.TRAIN)[len(first) :] or list(metrics[0][1])
+            rows = [(seed, step, *(values.get(name) for name in names)) for seed, values in metrics]
+            logs.append(self.path, logs.TRAIN, rows, (*first, *names))
 
     def log_quarantine(self, seed: int, step: int, quantity: str) -> None:
         logs.append(self.path, logs.QUARANTINE, [(seed, step, quantity)])

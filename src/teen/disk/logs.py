@@ -77,6 +77,15 @@ def append(folder: Path, name: str, rows: Sequence[Sequence[Any]], columns: Sequ
         file.write(csv_text([*header, *rows]))
 
 
+def header(folder: Path, name: str) -> list[str]:
+    """Return the columns of a log that is being written; none if it has not begun."""
+    try:
+        with files.opened(folder, name) as file:
+            return next(csv.reader([file.readline(LONGEST_LINE).decode(ENCODING, errors="replace")]), [])
+    except FileNotFoundError:
+        return []
+
+
 def write_diagnosis(folder: Path, step: int, seeds: Sequence[tuple[int, "Tables"]]) -> None:
     """Write the tables of each seed in place of earlier rows of this step."""
     for name in REPLACED:
