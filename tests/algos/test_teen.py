@@ -247,6 +247,26 @@ def test_watched_shares_by_hand():
     assert watched["action_spread"] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", ["absolute", "q"])
+def test_the_pull_of_the_diversity_term_equals_the_numpy_reference(scale):
+    """Rows where q lies outside [ε, 1 − ε] count with 0. A member that is not selected now counts as well."""
+    cfg, batch = config(alpha=5.0, epsilon=0.24, alpha_scale=scale), random_batch(ROWS, N)
+    with jax.enable_x64(True):
+        state = double(start(ALGO, cfg))
+        watched = teen.metrics(cfg, state, batch)
+    theirs, obs = translate.teen_state(state, N, 1), np.array(batch.obs)
+    by_q, by_term = [], []
+    for k, member in enumerate(theirs["members"]):
+        action = numpy_updates.actor_action(member["actor"], obs)
+        q, gradient = numpy_updates.critic_action_gradient(member["critics"][0], obs, action)
+        _, push = numpy_updates.clipped_log_q_action_gradient(theirs["discriminator"], obs, action, k, 0.24)
+        alpha = 5.0 if scale == "absolute" else 5.0 * np.abs(q).mean()
+        by_q.append(np.linalg.norm(gradient, axis=1))
+        by_term.append(np.linalg.norm(alpha * push, axis=1))
+    assert 0 < np.mean(np.array(by_term) == 0) < 1
+    assert watched["diversity_pull"] == pytest.approx(np.mean(by_term) / np.mean(by_q), rel=1e-5)
+
+
 def test_config_warns_and_refuses():
     assert "no better than by chance" in teen.Config(n=20).notices()[0]
     assert "no better than by chance" in teen.Config(epsilon=0.2).notices()[0]

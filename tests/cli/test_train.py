@@ -50,7 +50,8 @@ def test_a_run_leaves_what_it_promises(trained):
     assert [(r["seed"], r["step"]) for r in metrics] == [(s, t) for t in ("40", "60") for s in "01"]
     wanted = (
         "critic_loss actor_loss discriminator_loss q target discriminator_accuracy diversity_bound "
-        "clipped_share action_spread saturated_share critic_grad_norm actor_grad_norm discriminator_grad_norm"
+        "clipped_share diversity_pull action_spread saturated_share critic_grad_norm actor_grad_norm "
+        "discriminator_grad_norm"
     )
     assert set(wanted.split()) <= set(metrics[0])
     assert list(metrics[0])[:4] == ["seed", "step", "episode_return", "episode_length"]

@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import jax
 import jax.numpy as jnp
 import optax
-from jax import Array, lax, random
+from jax import Array, lax, random, vmap
 
 from .. import nets, ops
 from ..errors import UserError
@@ -167,3 +167,12 @@ def chosen(base: str, bases: dict[str, T]) -> T:
 def saturated_share(actions: Array) -> Array:
     """Return the share of action entries at the edge, where tanh passes almost no gradient."""
     return (jnp.abs(actions) > 0.99).mean()
+
+
+def pull(worth: Callable[[Array, Array], Array], actions: Array) -> Array:
+    """Return how strongly a term moves actions, (..., action), where the rest of their worth has strength 1: the mean
+    length of its gradient over that of the rest's. `worth` takes the actions and whether the term counts, 0 or 1."""
+    gradient = jax.grad(lambda actions, counts: worth(actions, counts).sum())
+    rest, whole = vmap(gradient, (None, 0))(actions, jnp.arange(2.0))
+    of_term, of_rest = (jnp.sqrt(jnp.square(part).sum(-1)).mean() for part in (whole - rest, rest))
+    return of_term / of_rest

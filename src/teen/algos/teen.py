@@ -16,7 +16,7 @@ from ..errors import UserError
 from ..settings import Facts, config, per_lane, setting
 from ..spec import Acted, Batch, Clock, Extras, Metrics, PyTree, Spec
 from . import sac, td3
-from .base import LONGEST, MOST_MEMBERS, Learner, Objective, chosen, every, saturated_share, when
+from .base import LONGEST, MOST_MEMBERS, Learner, Objective, chosen, every, pull, saturated_share, when
 from .ensemble import Stack, ensemble
 
 LEARNERS: dict[str, Learner[Any, Any, Any, Any]] = {"td3": td3.LEARNER, "sac": sac.LEARNER}
@@ -235,9 +235,15 @@ def metrics(cfg: Config, state: State, batch: Batch) -> Metrics:
     actions = stack(cfg).actions(stack(cfg).weights(state.members), batch.obs)  # (member, batch, action)
     log_q = vmap(nets.discriminator, (None, None, 0))(state.discriminator, batch.obs, actions)
     own_log_q = jnp.diagonal(log_q, axis1=0, axis2=2).T  # (member, batch): log q(k | s, π_k(s))
+
+    def worth(member: PyTree, k: Array, action: Array, selected: Array) -> Array:
+        return objective(cfg, state, batch.obs, member, k, selected)(action)
+
+    worths = partial(vmap(worth, (0, 0, 0, None)), state.members, jnp.arange(cfg.n))
     return {
         "own_log_q": own_log_q.mean(),
         "clipped_share": (ops.clipped_log(own_log_q, cfg.epsilon) != own_log_q).mean(),
+        "diversity_pull": pull(worths, actions),
         "action_spread": actions.std(0).mean(),
         "saturated_share": saturated_share(actions),
     }
