@@ -188,9 +188,7 @@ def picture(name: str, tasks: list[str]) -> None:
     figure = Figure(figsize=(9, 3 * rows), dpi=120, layout="constrained")
     for axes, task in zip(figure.subplots(rows, 2).flat, tasks, strict=True):
         draw(axes, task)
-    figure.supxlabel(
-        "environment steps; diamonds: the paper's TEEN, SAC and TD3 at 500k and 1M, drawn side by side", fontsize=8
-    )
+    figure.supxlabel("environment steps; diamonds: the paper's TEEN, SAC and TD3, drawn side by side", fontsize=8)
     figure.supylabel("return, mean ± std over runs", fontsize=8)
     figure.savefig(ROOT / "docs" / "images" / name)
 

@@ -3,6 +3,9 @@
 import csv
 import gzip
 
+import numpy as np
+from scipy.stats import ttest_ind
+
 from .logs import ROOT, evaluations
 from .pages import PAGE, cells, flat, table, table_of
 
@@ -64,3 +67,23 @@ def test_fish_swim():
         words = f"at least {min(share):.0f} %" if run.startswith("td3") else f"at most {max(share):.0f} %"
         ends = [means(run, 50_000, 300_000, repeat), means(run, 100_000, 500_000, repeat)]
         assert cells(found, row) == [*ends, words]
+
+
+def test_random_actions_that_are_held_find_the_target_no_more_often():
+    with (ROOT / "results" / "fish-swim" / "random.csv").open() as file:
+        rows = list(csv.DictReader(file))
+
+    def values(held, name):
+        return np.array([float(row[name]) for row in rows if row["held"] == held])
+
+    assert {held: len(values(held, "episode")) for held in "124"} == {"1": 500, "2": 500, "4": 500}
+    text = flat(PAGE)
+    near = [100 * np.mean(values(held, "near_steps") > 0) for held in "124"]
+    assert "in {:.1f} %, {:.1f} % and {:.1f} % of 500 episodes".format(*near) in text
+    target = [values(held, "target_return") for held in "124"]
+    means = "{:.1f}, {:.1f} and {:.1f} on average".format(*(part.mean() for part in target))
+    p = [ttest_ind(target[0], other, equal_var=False).pvalue for other in target[1:]]
+    assert f"{means} (p = {p[0]:.2f} between 1 and 2, {p[1]:.2f} between 1 and 4)" in text
+    one, two = (100 * values(held, "travelled").mean() for held in "12")
+    assert f"they carry it {100 * (two / one - 1):.0f} % farther, {two:.0f} instead of {one:.0f} cm" in text
+    assert ttest_ind(values("1", "nearest"), values("2", "nearest"), equal_var=False).pvalue > 0.9
