@@ -112,16 +112,20 @@ def best_of_others(task: str, step: int) -> str:
 
 
 def table() -> list[str]:
-    heads = ["task, steps", *ALGORITHMS, *(f"the paper's {algo}" for algo in IN_PAPER), "best TD3 or SAC of others"]
+    """Return a row for each task and step, and below it the paper's where it prints one."""
+    heads = ["task, steps", *ALGORITHMS, "best TD3 or SAC of others"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for task in RUNS:
         ours = read(task)
         for step in STEPS:
             cells = [score(ours.get(algo, []), step) for algo in ALGORITHMS]
-            if set(cells) != {UNKNOWN}:
-                cells += [in_paper(algo, task, step) for algo in IN_PAPER]
-                name = f"{numbers.task(task) if is_suite(task) else task}, {short_step(step)}"
-                lines.append(f"| {' | '.join([name, *cells, best_of_others(task, step)])} |")
+            if set(cells) == {UNKNOWN}:
+                continue
+            name = f"{numbers.task(task) if is_suite(task) else task}, {short_step(step)}"
+            lines.append(f"| {' | '.join([name, *cells, best_of_others(task, step)])} |")
+            paper = [in_paper(algo, task, step) if algo in IN_PAPER else "" for algo in ALGORITHMS]
+            if UNKNOWN not in paper:
+                lines.append(f"| {' | '.join([f'the paper, {name}'.replace('-v4', ''), *paper, ''])} |")
     return lines
 
 
