@@ -54,7 +54,8 @@ def desk(folder: Path, trained: Path, page: Sequence[Block]) -> Iterator[dict[st
     (folder / "my_package").mkdir()
     (folder / "my_package" / "my_tasks.py").write_text(TASKS)
     obs, _ = gymnasium.make("Pendulum-v1").reset(seed=0)
-    here, modules, path = os.getcwd(), set(sys.modules), list(sys.path)
+    here, path = os.getcwd(), list(sys.path)
+    forget_package()  # of another test, in another folder
     os.chdir(folder)
     sys.path.insert(0, "")  # as Python's prompt does
     try:
@@ -63,9 +64,12 @@ def desk(folder: Path, trained: Path, page: Sequence[Block]) -> Iterator[dict[st
     finally:
         os.chdir(here)
         sys.path[:] = path
-        for name in set(sys.modules) - modules:
-            if name.split(".")[0] == "my_package":
-                del sys.modules[name]
+        forget_package()
+
+
+def forget_package() -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
+        del sys.modules[name]
 
 
 def do(block: Block, names: dict[str, Any], also_long: bool = False) -> None:
