@@ -118,4 +118,15 @@ def test_how_much_of_the_term_is_clipped():
                 shares[int(row["step"])].append(float(row["clipped_share"]))
         assert {len(seeds) for seeds in shares.values()} == {5}
         means += [100 * np.mean(seeds) for step, seeds in shares.items() if step >= 100_000]
-    assert f"from step 100,000 on {min(means):.0f} to {max(means):.0f} % of the pairs" in flat(PAGE)
+    assert f"From step 100,000 on {min(means):.0f} to {max(means):.0f} % of the pairs" in flat(PAGE)
+
+
+def test_how_strong_the_term_is_beside_q():
+    with gzip.open(ROOT / "results" / "pull-50k" / "train.csv.gz", "rt") as file:
+        rows = [row for row in csv.DictReader(file) if 30_000 <= int(row["step"]) <= 50_000]
+    assert {row["seed"] for row in rows} == {"0"}
+    assert [int(row["step"]) for row in rows] == list(range(30_000, 50_001, 1_000))
+    pull, q = ([float(row[name]) for row in rows] for name in ("diversity_pull", "q"))
+    said = f"{min(pull):.2f} to {max(pull):.2f} between steps 30,000 and 50,000, while the mean Q rises from"
+    assert f"{said} {q[0]:.1f} to {q[-1]:.1f}" in flat(PAGE)
+    assert round(np.mean(pull), 1) == 0.1
