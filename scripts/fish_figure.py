@@ -9,9 +9,10 @@ from teen.report.figures import COLOURS, short_step
 
 ROOT = Path(__file__).parents[1]
 RUNS = {  # by folder: what it is
+    "teen/base=sac,action_repeat=2": "TEEN on SAC, 5 members, action repeat 2",
     "sac/action_repeat=2": "SAC, action repeat 2",
-    "sac/gamma=0.995": "SAC, discount 0.995",
-    "sac/lr=0.0003": "SAC",
+    "sac/n_step=2,gamma=0.995": "SAC, discount 0.995, 2-step returns",
+    "sac/gamma=0.995,again": "SAC, discount 0.995",
     "td3/action_repeat=2": "TD3, action repeat 2",
 }
 POSTURE = 125  # the most that a fish has that never comes near the target
@@ -25,8 +26,9 @@ def main() -> None:
         steps = run.steps * run.settings["action_repeat"]  # of the simulator
         for number, returns in enumerate(run.returns):
             axes.plot(steps, returns, color=colour, linewidth=1.2, label=words if not number else None)
-    axes.axhline(POSTURE, color="0.4", linestyle=":", linewidth=1)
-    axes.annotate("posture alone", (5e5, POSTURE), ha="right", va="bottom", fontsize=7, color="0.3")
+    axes.axhline(POSTURE, color="0.2", linestyle="--", linewidth=1)
+    where = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+    axes.annotate("posture\nalone", (1, POSTURE), **where, fontsize=7, color="0.3")
     axes.set_xticks(marks := range(0, 500_001, 100_000), [short_step(mark) if mark else "0" for mark in marks])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("simulator steps", fontsize=8)

@@ -1,5 +1,5 @@
 """Play fish-swim with random actions, each held for 1, 2 or 4 simulator steps, and write how near the fish comes to its
-target: results/fish-swim/random.csv. docs/evidence.md says what follows. Twelve minutes on one core."""
+target: results/fish-swim/random.csv. docs/fish-swim.md says what follows. Twelve minutes on one core."""
 
 import csv
 import sys

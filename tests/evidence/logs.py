@@ -23,6 +23,12 @@ def evaluations(run, every=1):
     ]
 
 
+def train_rows(run):
+    """Return the rows of a run's train.csv."""
+    with gzip.open(ROOT / "results" / run / "train.csv.gz", "rt") as file:
+        return list(csv.DictReader(file))
+
+
 def several(runs, step=0):
     """Return the evaluations of every seed of several runs that came so far."""
     return [(steps, means) for run in runs for steps, means in evaluations(run) if steps[-1] >= step]

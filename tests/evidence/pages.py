@@ -6,6 +6,8 @@ import re
 from .logs import ROOT
 
 PAGE = (ROOT / "docs" / "evidence.md").read_text()
+DIVERSITY = (ROOT / "docs" / "diversity.md").read_text()
+FISH = (ROOT / "docs" / "fish-swim.md").read_text()
 BASELINES = (ROOT / "docs" / "baselines.md").read_text()
 README = (ROOT / "README.md").read_text()
 SETTINGS = (ROOT / "docs" / "settings.md").read_text()

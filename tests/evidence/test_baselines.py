@@ -62,3 +62,8 @@ def test_what_is_said_of_sacs_settings():
     cheetah, hopper = (evaluations(f"reference-300k/sac-{task}-v4-warmup10k") for task in ("HalfCheetah", "Hopper"))
     assert f"HalfCheetah has {point(cheetah, 300_000)} at the last point and Hopper {point(hopper, 300_000)} " in text
     assert f"(best so far {best(hopper, 300_000)})" in text
+    ours = [
+        evaluations(f"sac-settings-300k/{run}", 10_000)
+        for run in ("hopper-fixed-temperature/lr=0.001", "hopper/lr=0.0003,target_entropy=-1")
+    ]
+    assert f"at 240,000 no difference is shown (p = {p_value(*ours, 240_000):.2f})" in text

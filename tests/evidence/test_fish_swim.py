@@ -1,17 +1,23 @@
 """What is said of fish-swim."""
 
 import csv
-import gzip
 
+import jax.numpy as jnp
 import numpy as np
+from jax import random
 from scipy.stats import ttest_ind
 
-from .logs import ROOT, evaluations
-from .pages import PAGE, cells, flat, table, table_of
+from scripts import held_noise
+from teen.algos import sac
+from teen.spec import Spec
+
+from .logs import ROOT, evaluations, train_rows
+from .pages import FISH, cells, flat, table, table_of
+from .runs import diagnosed
 
 
 def test_fish_swim():
-    text = flat(PAGE)
+    text = flat(FISH)
     others = {
         "Tonic's TD3, 256 units": ("tonic_data", "TD3(256x2,obsnorm)"),
         "TD7, in Simba's logs, action repeat 2": ("simba@", "td7"),
@@ -28,7 +34,7 @@ def test_fish_swim():
     ]
     for label, (source, algo) in others.items():
         (row,) = [row for row in rows if source in row["source"] and row["algo"] == algo]
-        assert cells(PAGE, label) == [f"{float(row['mean']):.0f} ± {float(row['std']):.0f}"]
+        assert cells(FISH, label) == [f"{float(row['mean']):.0f} ± {float(row['std']):.0f}"]
         assert ("action repeat 2" in row["note"]) == (source == "simba@")
     printed_there = [
         next(
@@ -38,11 +44,10 @@ def test_fish_swim():
         )
         for algo in ("TD3", "SAC", "TEEN")
     ]
-    assert cells(PAGE, "the paper's TD3, SAC, TEEN (it does not say of which steps)") == [", ".join(printed_there)]
+    assert cells(FISH, "the paper's TD3, SAC, TEEN (it does not say of which steps)") == [", ".join(printed_there)]
 
     def saturated(run):
-        with gzip.open(ROOT / "results" / "fish-swim" / run / "train.csv.gz", "rt") as file:
-            rows = [row for row in csv.DictReader(file) if row["saturated_share"]]
+        rows = [row for row in train_rows(f"fish-swim/{run}") if row["saturated_share"]]
         return {(row["seed"], int(row["step"])): 100 * float(row["saturated_share"]) for row in rows}
 
     shares = [saturated(f"td3/lr={rate}")["0", 20_000] for rate in ("0.0003", "0.0001", "3e-05")]
@@ -55,12 +60,22 @@ def test_fish_swim():
             return "–"
         return ", ".join(f"{returns[(steps > end - window) & (steps <= end)].mean():.0f}" for steps, returns in seeds)
 
-    found = table_of(PAGE, "here")
+    measured = diagnosed("fish-swim/teen/base=sac,action_repeat=2", 250_000)
+    said = "Its mean action has {:.0f} after the last step, a member drawn at random {:.0f} (ten episodes each)"
+    assert said.format(measured["return_mean_action"][0], measured["return_random_member"][0]) in text
+    two, one = (means(f"sac/{run}", 100_000, 500_000, 1) for run in ("n_step=2,gamma=0.995", "gamma=0.995,again"))
+    other, pair = two.split(", ")[1], " and ".join(one.split(", "))
+    assert f"the other has {other}; with 1-step returns the two have {pair}." in text
+    found = table_of(FISH, "here")
     for row, run, repeat in (
         ("SAC, learning rate 3e-4", "sac/lr=0.0003", 1),
         ("SAC, learning rate 1e-4", "sac/lr=0.0001", 1),
         ("SAC, discount 0.995", "sac/gamma=0.995", 1),
+        ("SAC, discount 0.995, again", "sac/gamma=0.995,again", 1),
+        ("SAC, discount 0.995, noise held for 2 steps", "sac/held_noise,gamma=0.995", 1),
+        ("SAC, discount 0.995, 2-step returns", "sac/n_step=2,gamma=0.995", 1),
         ("SAC, action repeat 2", "sac/action_repeat=2", 2),
+        ("TEEN on SAC, 5 members, α = 0.02, action repeat 2", "teen/base=sac,action_repeat=2", 2),
         ("TD3, action repeat 2", "td3/action_repeat=2", 2),
     ):
         share = saturated(run).values()
@@ -77,7 +92,7 @@ def test_random_actions_that_are_held_find_the_target_no_more_often():
         return np.array([float(row[name]) for row in rows if row["held"] == held])
 
     assert {held: len(values(held, "episode")) for held in "124"} == {"1": 500, "2": 500, "4": 500}
-    text = flat(PAGE)
+    text = flat(FISH)
     near = [100 * np.mean(values(held, "near_steps") > 0) for held in "124"]
     assert "in {:.1f} %, {:.1f} % and {:.1f} % of 500 episodes".format(*near) in text
     target = [values(held, "target_return") for held in "124"]
@@ -87,3 +102,16 @@ def test_random_actions_that_are_held_find_the_target_no_more_often():
     one, two = (100 * values(held, "travelled").mean() for held in "12")
     assert f"they carry it {100 * (two / one - 1):.0f} % farther, {two:.0f} instead of {one:.0f} cm" in text
     assert ttest_ind(values("1", "nearest"), values("2", "nearest"), equal_var=False).pvalue > 0.9
+
+
+def test_noise_is_held_while_actions_follow_the_state():
+    cfg, spec = held_noise.Config(hold=2, width=8), Spec(3, 2)
+    actor = held_noise.ALGORITHM.init(cfg, random.key(0), spec).actor
+    memo, taken = held_noise.ALGORITHM.begin(cfg, random.key(1), spec), []
+    draws = random.normal(random.key(2), (4, 2))
+    for noise, obs in zip(draws, (jnp.zeros(3), jnp.zeros(3), jnp.ones(3), jnp.zeros(3)), strict=True):
+        action, _, memo = held_noise.ALGORITHM.act(cfg, actor, memo, obs, noise)
+        taken.append(action)
+    expected = [(0, 0), (0, 0), (1, 2), (0, 2)]  # the state's number, which draw
+    for action, (state, draw) in zip(taken, expected, strict=True):
+        np.testing.assert_array_equal(action, sac.explore(cfg, actor, jnp.full(3, float(state)), draws[draw]))

@@ -108,12 +108,15 @@ def test_what_is_said_of_ant_and_hopper():
     assert p_value(half["TEEN α = 0"], half["SAC"], 500_000) < 0.001
     five = [f"{value:.0f}" for value in sorted(last_means(half["TD3"], 500_000), reverse=True)]
     untrained = np.mean([means[steps < 25_000].mean() for steps, means in half["TD3"]])  # during the warm-up
-    said = f"TD3's five runs have {', '.join(five[:4])} and {five[4]} at 500k; standing still gives {untrained:.0f}."
-    assert said in text
+    said = f"TD3's five runs have {', '.join(five[:4])} and {five[4]} at 500k; untrained actors stand still and have"
+    assert f"{said} {untrained:.0f}." in text
     hopper = [all_runs("Hopper-v4", label, 100_000) for label in ("SAC", "TEEN")]
     means = [np.mean(last_means(seeds, 100_000)) for seeds in hopper]
     assert "SAC is ahead at 100k ({:.0f} against {:.0f}, all runs, p < 0.001)".format(*means) in text
     assert p_value(*hopper, 100_000) < 0.001
+    apart = [all_runs("Hopper-v4", label, 100_000, PAPER) for label in ("SAC", "TEEN")]
+    assert [len(seeds) for seeds in apart] == [5, 5]
+    assert f"the five of each in results/paper have p = {p_value(*apart, 100_000):.3f}" in text
     assert p_value(*(all_runs("Hopper-v4", label, 200_000) for label in ("SAC", "TEEN")), 200_000) > 0.4
 
 
@@ -147,7 +150,7 @@ def test_deepmind_control():
     less = 1 - np.mean(last_means(runs["cheetah-run", "SAC"], 500_000)) / float(paper[1].split()[0])
     assert f"SAC has {100 * less:.0f} % less than the paper's" in text
     both = [last(runs["walker-run", algo], 350_000) for algo in ("TD3", "SAC")]
-    assert "{} and {} at 350k".format(*both) in text
+    assert "TD3 and SAC have {} and {} at 350k".format(*both) in text
     there = [printed(algo, "walker-run", 500_000) for algo in ("TD3", "SAC")]
     assert "The paper prints {} and {} at 500k".format(*there) in text
 
