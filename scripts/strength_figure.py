@@ -1,0 +1,111 @@
+"""Show what a stronger term of the discriminator gives: print the table of results/stronger-term, write
+docs/images/strength.png."""
+
+import csv
+import gzip
+from pathlib import Path
+
+import evidence
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.stats import ttest_ind
+
+from teen.report import runs
+from teen.report.figures import COLOURS, short_step
+
+ROOT = Path(__file__).parents[1]
+RUNS = ROOT / "results" / "stronger-term"
+TASKS = {"Hopper-v4": 150_000, "HalfCheetah-v4": 100_000}  # and their steps
+NAMES = {  # by folder: what it is
+    "alpha=0": "α = 0",
+    "paper": "one member, α = 0.2, ε = 0.1 (the paper's)",
+    "all,alpha=0.2": "all, α = 0.2, ε = 0.02",
+    "all,q,alpha=0.01": "all, α = 0.01 of Q, ε = 0.02",
+    "all,q,alpha=0.1": "all, α = 0.1 of Q, ε = 0.02",
+}
+WINDOW = 50_000
+DIAGNOSED = {"return_members_mean": 0, "discriminator_accuracy": 2, "kl_members": 2, "action_distance": 2}  # digits
+
+
+def main() -> None:
+    figure = Figure(figsize=(9, 6), dpi=120, layout="constrained")
+    panels = figure.subplots(len(TASKS), 2, width_ratios=(3, 2))
+    for (curves, dots), task in zip(panels, TASKS, strict=True):
+        print("\n".join(table(task)))
+        draw(curves, dots, task)
+    figure.savefig(ROOT / "docs" / "images" / "strength.png")
+
+
+def table(task: str) -> list[str]:
+    lines = []
+    scores = {name: evidence.last_means(read(task, name), TASKS[task]) for name in present(task)}
+    for name, score in scores.items():
+        p = ttest_ind(score, scores["alpha=0"], equal_var=False).pvalue
+        cells = [spread(score, 0), "" if name == "alpha=0" else evidence.p_text(p)]
+        cells += [spread(diagnosed(task, name, quantity), digits) for quantity, digits in DIAGNOSED.items()]
+        cells.append(f"{np.mean(logged(task, name, 'diversity_pull')):.2f}")
+        lines.append(f"| {task.removesuffix('-v4')}: {NAMES[name]} | {' | '.join(cells)} |")
+    return lines
+
+
+def draw(curves: Axes, dots: Axes, task: str) -> None:
+    for colour, (name, words) in zip(COLOURS, NAMES.items(), strict=False):
+        if name not in present(task):
+            continue
+        found = read(task, name)
+        steps, returns = found[0].steps, np.concatenate([run.returns for run in found])  # (seed, step)
+        middle, around = returns.mean(0), returns.std(0, ddof=1) / np.sqrt(len(returns))
+        curves.plot(steps, middle, color=colour, linewidth=1.4, label=words)
+        curves.fill_between(steps, middle - around, middle + around, color=colour, alpha=0.18, linewidth=0)
+        score = evidence.last_means(found, TASKS[task])
+        dots.scatter(diagnosed(task, name, "action_distance"), score, s=14, color=colour)
+    marks = range(0, TASKS[task] + 1, WINDOW)
+    curves.set_xticks(marks, [short_step(mark) if mark else "0" for mark in marks])
+    curves.set_title(task, fontsize=9)
+    curves.set_xlabel("environment steps", fontsize=8)
+    curves.set_ylabel("return, mean ± standard error", fontsize=8)
+    curves.legend(frameon=False, fontsize=7, loc="upper left")
+    dots.set_xlabel("distance of two members' actions in the same state", fontsize=8)
+    dots.set_ylabel("return, last 50k, a dot for each seed", fontsize=8)
+    for axes in (curves, dots):
+        axes.tick_params(labelsize=7)
+        axes.grid(alpha=0.25)
+
+
+def spread(values: np.ndarray, digits: int) -> str:
+    return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
+
+
+def present(task: str) -> list[str]:
+    return [name for name in NAMES if (RUNS / task / name).is_dir()]
+
+
+def folders(task: str, name: str) -> list[Path]:
+    return sorted((RUNS / task / name).iterdir())
+
+
+def read(task: str, name: str) -> list[runs.Run]:
+    return [runs.read(folder) for folder in folders(task, name)]
+
+
+def rows(task: str, name: str, file: str) -> list[dict[str, str]]:
+    found = []
+    for folder in folders(task, name):
+        with gzip.open(folder / file, "rt") as text:
+            found += csv.DictReader(text)
+    return found
+
+
+def diagnosed(task: str, name: str, quantity: str) -> np.ndarray:
+    found = rows(task, name, "diagnostics.csv.gz")
+    return np.array([float(row["value"]) for row in found if row["quantity"] == quantity])
+
+
+def logged(task: str, name: str, metric: str) -> np.ndarray:
+    found = rows(task, name, "train.csv.gz")
+    return np.array([float(row[metric]) for row in found if int(row["step"]) > TASKS[task] - WINDOW])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""What a stronger term of the discriminator gives: results/stronger-term."""
+
+import tomllib
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu, ttest_ind
+
+from teen.config.job import resolve
+
+from .logs import ROOT, gain, interval, last, last_means, p_value, several, short, small, spread, train_rows
+from .pages import DIVERSITY, PAGE, README, cells, flat, table_of
+from .runs import diagnosed
+
+ROWS = {
+    "α = 0": "alpha=0",
+    "one member, α = 0.2, ε = 0.1 (the paper's)": "paper",
+    "all, α = 0.2, ε = 0.02": "all,alpha=0.2",
+    "all, α = 0.01 of Q, ε = 0.02": "all,q,alpha=0.01",
+    "all, α = 0.1 of Q, ε = 0.02": "all,q,alpha=0.1",
+}
+MILD, MEDIUM, STRONG = "all,alpha=0.2", "all,q,alpha=0.01", "all,q,alpha=0.1"
+ENDS = {"Hopper-v4": 150_000, "HalfCheetah-v4": 100_000}
+
+
+def folders(task, name):
+    return [f"stronger-term/{task}/{name}/seeds={seeds}" for seeds in ("0-4", "5-9")]
+
+
+def scored(task, name):
+    seeds = several(folders(task, name), ENDS[task])
+    assert len(seeds) == 10
+    return seeds
+
+
+def measured(task, name, quantity):
+    return [value for run in folders(task, name) for value in diagnosed(run, ENDS[task])[quantity]]
+
+
+def logged(task, name, metric):
+    """Return the mean of each seed over the last 50,000 steps."""
+    values = {}
+    for run in folders(task, name):
+        for row in train_rows(run):
+            if int(row["step"]) > ENDS[task] - 50_000:
+                values.setdefault(row["seed"], []).append(float(row[metric]))
+    return [np.mean(seed) for seed in values.values()]
+
+
+def p_of(task, name, quantity):
+    both = (measured(task, one, quantity) for one in (name, "alpha=0"))
+    return ttest_ind(*both, equal_var=False).pvalue
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [*(("Hopper-v4", words) for words in ROWS), *(("HalfCheetah-v4", list(ROWS)[row]) for row in (0, 3))],
+)
+def test_the_table(task, words):
+    name, end = ROWS[words], ENDS[task]
+    seeds = scored(task, name)
+    p = "" if name == "alpha=0" else short(p_value(seeds, scored(task, "alpha=0"), end))
+    expected = [last(seeds, end), p]
+    for quantity, digits in (
+        ("return_members_mean", 0),
+        ("discriminator_accuracy", 2),
+        ("kl_members", 2),
+        ("action_distance", 2),
+    ):
+        expected.append(spread(measured(task, name, quantity), digits))
+    expected.append(f"{np.mean(logged(task, name, 'diversity_pull')):.2f}")
+    found = table_of(DIVERSITY, "who follows the term")
+    assert cells(found, f"{task.removesuffix('-v4')}: {words}") == expected
+
+
+@pytest.mark.parametrize("task", ENDS)
+def test_the_settings(task):
+    names = [path.name for path in (ROOT / "results" / "stronger-term" / task).iterdir()]
+    changed = {"alpha", "alpha_scale", "epsilon", "regularise", "seeds"}
+    kept = []
+    for name in names:
+        for run in folders(task, name):
+            config = tomllib.loads((ROOT / "results" / run / "config.toml").read_text())
+            said = {
+                "alpha=0": {"alpha": 0},
+                "paper": {"alpha": 0.2, "regularise": "selected", "epsilon": 0.1, "alpha_scale": "absolute"},
+                "all,alpha=0.2": {"alpha": 0.2, "alpha_scale": "absolute"},
+                "all,q,alpha=0.01": {"alpha": 0.01, "alpha_scale": "q"},
+                "all,q,alpha=0.1": {"alpha": 0.1, "alpha_scale": "q"},
+            }[name]
+            said |= {"regularise": "all", "epsilon": 0.02} if name.startswith("all") else {}
+            assert {key: config[key] for key in said} == said
+            kept.append({key: value for key, value in config.items() if key not in changed})
+    assert all(each == kept[0] for each in kept)
+    assert (kept[0]["n"], kept[0]["width"], kept[0]["lr"], kept[0]["warmup"]) == (5, 64, 1e-3, 10_000)
+    assert (kept[0]["env"], kept[0]["steps"], kept[0]["eval_episodes"]) == (task, ENDS[task], 3)
+    paper = resolve({"preset": "paper", "algo": "teen", "env": task}).flat()
+    other = {name for name, value in kept[0].items() if name != "versions" and paper[name] != value}
+    logs = {"eval_episodes", "log_every", "checkpoint_every"}
+    where = {"backend", "collector"}  # auto, resolved
+    assert other - logs - where - changed == {"n", "width", "lr", "warmup", "steps", "buffer"}  # which holds every step
+    assert kept[0]["buffer"] >= ENDS[task]
+
+
+def test_what_is_said_of_members_and_returns():
+    text, task, end = flat(DIVERSITY), "Hopper-v4", ENDS["Hopper-v4"]
+    named = [np.mean(measured(task, name, "discriminator_accuracy")) for name in (MEDIUM, "alpha=0", STRONG)]
+    p = [p_of(task, MEDIUM, quantity) for quantity in ("kl_members", "kl_members_any_episode", "action_distance")]
+    said = "the discriminator names {:.2f} of the pairs, with α = 0 it names {:.2f};".format(*named)
+    said += f" KL (p = {p[0]:.3f}; biased the other way, {p[1]:.3f}) and distance (p {small(p[2])}) are higher."
+    assert f"With α = 0.01 of Q {said}" in text
+    assert named[2] > 0.98
+    assert np.mean(measured(task, STRONG, "kl_members")) > 0.95 * np.log(5)
+    control = scored(task, "alpha=0")
+    both = [scored(task, name) for name in (MEDIUM, STRONG)]
+    ranks = [mannwhitneyu(last_means(seeds, end), last_means(control, end)).pvalue for seeds in both]
+    gains = [gain(seeds, control, end).removeprefix("-") for seeds in both]
+    assert [interval(seeds, control, end) for seeds in both] == ["−93 to −7 %", "−118 to −33 %"]
+    assert f"{gains[0]} lower than with α = 0 (95 % interval 7 to 93 %; by ranks p = {ranks[0]:.3f})" in text
+    assert f"{gains[1]} lower (33 to 118 %: the runs with α = 0 differ much; by ranks p {small(ranks[1])})" in text
+    p = sorted(p_value(scored(task, name), control, end) for name in ROWS.values() if name != "alpha=0")
+    assert [p_value(seeds, control, end) for seeds in both] == [p[1], p[0]]
+    assert f"the p of Welch's test are {3 * p[1]:.3f} and {4 * p[0]:.3f}, so" in text
+    assert f"as well (p = {p_of(task, STRONG, 'return_members_mean'):.3f}), though" in text
+    assert f"this is not shown (p = {p_of(task, MEDIUM, 'return_members_mean'):.3f})" in text
+    alone, mean = (np.mean(measured(task, STRONG, f"return_{whose}")) for whose in ("members_mean", "mean_action"))
+    assert alone > mean
+
+
+def test_what_is_said_of_visits():
+    text, task = flat(DIVERSITY), "Hopper-v4"
+    visits = {name: np.mean(measured(task, name, "entropy_all")) for name in ("alpha=0", MEDIUM, STRONG)}
+    p = {name: p_of(task, name, "entropy_all") for name in (MILD, MEDIUM, STRONG)}
+    own = [np.mean(measured(task, name, "entropy_members_mean")) for name in (STRONG, "alpha=0")]
+    said = f"is {visits['alpha=0']:.1f} nats with α = 0, {visits[MEDIUM]:.1f} with α = 0.01 of Q"
+    said += f" (p = {short(p[MEDIUM])}), and {visits[STRONG]:.1f} with α = 0.1 of Q (p {small(p[STRONG])})"
+    assert f"H(ρ) {said}" in text
+    assert "H(ρ given z) is {:.1f} instead of {:.1f};".format(*own) in text
+    said = f"(p = {short(p[MILD])} and {short(p_of(task, MILD, 'entropy_members_mean'))}, two of many p)"
+    assert f"H(ρ) and H(ρ given z) are higher {said}" in text
+
+
+def test_what_is_said_of_replayed_states():
+    text, task = flat(DIVERSITY), "Hopper-v4"
+    names = ("alpha=0", MEDIUM, STRONG, MILD)
+    log_q, clipped = ([np.mean(logged(task, name, m)) for name in names] for m in ("own_log_q", "clipped_share"))
+    said = "falls from {:.1f} with α = 0 to {:.1f} and {:.1f} (chance: -1.6)".format(*log_q[:3]).replace("-", "−")
+    assert said in text
+    none, medium, strong, mild = (f"{100 * share:.0f}" for share in clipped)
+    assert f"{medium} and {strong} % of the pairs are clipped, where it is {none} % with α = 0" in text
+    assert f"{mild} % of the pairs are clipped, and members are named more" in text
+
+
+def test_what_is_said_of_weaker_terms():
+    text, task, end = flat(DIVERSITY), "Hopper-v4", ENDS["Hopper-v4"]
+    assert f"named more often (p {small(p_of(task, MILD, 'discriminator_accuracy'))})" in text
+    others = [short(p_of(task, MILD, quantity)) for quantity in ("kl_members", "action_distance")]
+    seeds, control = scored(task, MILD), scored(task, "alpha=0")
+    said = "For KL (p = {}), distance (p = {}) and return".format(*others)
+    found = f"({gain(seeds, control, end)}, interval {interval(seeds, control, end)})".replace("-", "−")
+    assert f"{said} {found} no difference is shown" in text
+    quantities = ("discriminator_accuracy", "kl_members", "action_distance", "entropy_all", "entropy_members_mean")
+    least = [p_of(task, "paper", quantity) for quantity in quantities]
+    least.append(p_value(scored(task, "paper"), control, end))
+    assert f"none is shown for any of these (p ≥ {np.floor(100 * min(least)) / 100:.2f})" in text
+
+
+def test_what_is_said_of_halfcheetah():
+    text, task, end = flat(DIVERSITY), "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
+    seeds, control = scored(task, MEDIUM), scored(task, "alpha=0")
+    named, kl, distance = (
+        "{:.2f} instead of {:.2f}".format(*(np.mean(measured(task, name, quantity)) for name in (MEDIUM, "alpha=0")))
+        for quantity in ("discriminator_accuracy", "kl_members", "action_distance")
+    )
+    assert f"is named in {named} of the pairs, the KL is {kl} nats, the distance {distance} (all p < 0.001)" in text
+    for quantity in ("discriminator_accuracy", "kl_members", "action_distance"):
+        assert p_of(task, MEDIUM, quantity) < 0.001
+    lower = gain(seeds, control, end).removeprefix("-")
+    low, high = interval(seeds, control, end).removesuffix(" %").split(" to ")
+    found = f"{lower} lower (interval of the difference {low} to {high} %; p = {short(p_value(seeds, control, end))}"
+    ranks = mannwhitneyu(last_means(seeds, end), last_means(control, end)).pvalue
+    assert f"{found}, by ranks {short(ranks)})" in text
+    alone, visits = (short(p_of(task, MEDIUM, quantity)) for quantity in ("return_members_mean", "entropy_all"))
+    assert f"Members that act alone have less (p = {alone})" in text
+    assert f"H(ρ): p = {visits}" in text
+    log_q = [np.mean(logged(task, name, "own_log_q")) for name in (MEDIUM, "alpha=0")]
+    assert "with a mean log q of {:.1f} instead of {:.1f}".format(*log_q).replace("-", "−") in text
+
+
+@pytest.mark.parametrize("page", [PAGE, README], ids=["evidence", "README"])
+def test_a_term_nearly_as_strong_as_q_brings_no_gain(page):
+    assert "In small ensembles a term nearly as strong as Q makes them differ, [without a gain]" in flat(page)
+    for task, end in ENDS.items():
+        assert 0.5 < np.mean(logged(task, MEDIUM, "diversity_pull")) < 1
+        means = [np.mean(last_means(scored(task, name), end)) for name in (MEDIUM, "alpha=0")]
+        assert means[0] < means[1]
