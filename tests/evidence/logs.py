@@ -29,6 +29,16 @@ def train_rows(run):
         return list(csv.DictReader(file))
 
 
+def logged_means(runs, end, metric):
+    """Return the mean of a metric of train.csv over the 50,000 steps before the end, for every seed of several runs."""
+    values = defaultdict(list)
+    for run in runs:
+        for row in train_rows(run):
+            if end - 50_000 < int(row["step"]) <= end:
+                values[run, row["seed"]].append(float(row[metric]))
+    return [np.mean(seed) for seed in values.values()]
+
+
 def several(runs, step=0):
     """Return the evaluations of every seed of several runs that came so far."""
     return [(steps, means) for run in runs for steps, means in evaluations(run) if steps[-1] >= step]

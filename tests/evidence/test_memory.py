@@ -1,7 +1,6 @@
 """What the discriminator goes by: the script that asks it, and what is said of its answers."""
 
 import csv
-from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scripts.discriminator_memory import asked
 from teen.spec import Spec
 from tests.play.agents import drawn
 
-from .logs import ROOT, spread, train_rows
+from .logs import ROOT, logged_means, spread, train_rows
 from .pages import DIVERSITY, FISH, cells, flat, table_of
 from .runs import HALF, HALF_MILLION, MILLION, diagnosed
 
@@ -73,21 +72,11 @@ def test_replay_and_fresh_episodes():
     runs = {task: ([HALF.format(task.removesuffix("-v4"), "0.2")], 500_000) for task in HALF_MILLION}
     runs["HalfCheetah-v4"] = MILLION["TEEN"], 1_000_000
 
-    def logged(folders, end, metric):
-        seeds = []
-        for folder in folders:
-            values = defaultdict(list)
-            for row in train_rows(folder):
-                if end - 50_000 < int(row["step"]) <= end:
-                    values[row["seed"]].append(float(row[metric]))
-            seeds += [np.mean(each) for each in values.values()]
-        return spread(seeds, 2).replace("-", "−")
-
     for words, metric in (
         ("share of replayed pairs whose member it names, last 50,000 steps", "discriminator_accuracy"),
         ("log q(k given s, π_k(s)) in replayed states, mean of all k (chance: −2.30)", "own_log_q"),
     ):
-        assert cells(found, words) == [logged(*run, metric) for run in runs.values()]
+        assert cells(found, words) == [spread(logged_means(*run, metric), 2).replace("-", "−") for run in runs.values()]
     fresh = [
         [value for folder in folders for value in diagnosed(folder, end)["discriminator_accuracy"]]
         for folders, end in runs.values()

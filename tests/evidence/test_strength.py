@@ -8,7 +8,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 
 from teen.config.job import resolve
 
-from .logs import ROOT, gain, interval, last, last_means, p_value, several, short, small, spread, train_rows
+from .logs import ROOT, gain, interval, last, last_means, logged_means, p_value, several, short, small, spread
 from .pages import DIVERSITY, PAGE, README, cells, flat, table_of
 from .runs import diagnosed
 
@@ -38,13 +38,7 @@ def measured(task, name, quantity):
 
 
 def logged(task, name, metric):
-    """Return the mean of each seed over the last 50,000 steps."""
-    values = {}
-    for run in folders(task, name):
-        for row in train_rows(run):
-            if int(row["step"]) > ENDS[task] - 50_000:
-                values.setdefault(row["seed"], []).append(float(row[metric]))
-    return [np.mean(seed) for seed in values.values()]
+    return logged_means(folders(task, name), ENDS[task], metric)
 
 
 def p_of(task, name, quantity):
