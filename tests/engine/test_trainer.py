@@ -1,11 +1,19 @@
-"""Where the replay goes."""
+"""Where the replay goes, and what is compiled while the warm-up goes on."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import jax
+import numpy as np
 import pytest
 
-from teen.engine.trainer import place_replay
+from teen import algos
+from teen.engine.program import Program
+from teen.engine.replay import Layout
+from teen.engine.trainer import Trainer, place_replay
 from teen.errors import UserError
+from teen.settings import replace, stacked
+from teen.spec import Spec
 
 
 class Device(NamedTuple):
@@ -35,3 +43,50 @@ def test_what_cannot_be_held_anywhere_is_said_beforehand():
     for device in (SMALL, CPU):
         with pytest.raises(UserError, match=r"1000000.0 GB .* are free; take fewer --seeds or a smaller --buffer"):
             place_replay("auto", 10**15, device)
+
+
+@pytest.fixture
+def compilations():
+    """The functions that XLA has compiled since the test began."""
+    seen = []
+
+    def listen(event, seconds, **kwargs):
+        if event == "/jax/core/compile/backend_compile_duration":
+            seen.append(kwargs.get("fun_name"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield seen
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def on_a_gpu(algo):
+    """Return a trainer that hands its work to a thread, as it does where a GPU learns."""
+    config = replace(algo.Config(), {"n": 2, "width": 8})
+    layout = Layout(Spec(obs=3, action=1), algo.extras(config))
+    trainer = Trainer(Program(algo, layout, 16, 1, "tf32", 1), layout, [0, 1], stacked([config] * 2), 100)
+    trainer._thread = ThreadPoolExecutor(1, "learner")
+    return trainer, np.random.default_rng(0).uniform(size=(10, 2, layout.packed)).astype(np.float32)
+
+
+def test_what_is_compiled_ahead_is_what_learning_calls(compilations):
+    trainer, rows = on_a_gpu(algos.find("teen"))
+    trainer.store(rows)
+    trainer.compile_ahead(len(rows))
+    trainer.learn(rows)
+    trainer.probe(np.zeros(2, int)).result()
+    assert trainer.train_state().gradient_step == 10
+    assert compilations.count("jit(_learn)") == compilations.count("jit(_probe)") == 1, compilations
+    trainer.close()
+
+
+def test_what_cannot_be_compiled_is_an_error_of_learning():
+    def update(cfg, state, batch, clock, noise):
+        raise UserError("this cannot be traced")
+
+    trainer, rows = on_a_gpu(algos.find("teen")._replace(update=update))
+    trainer.compile_ahead(len(rows))
+    trainer.learn(rows)
+    trainer.train_state()
+    with pytest.raises(UserError, match="cannot be traced"):
+        trainer.learn(rows)
+    trainer.close()

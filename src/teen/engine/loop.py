@@ -104,6 +104,7 @@ class Loop:
             except BaseException:
                 self.close()  # evaluations that were due have begun again
                 raise
+        self.trainer.compile_ahead(self.chunk)
 
     def run(self) -> End:
         fault: EnvironmentFault | LearnerFault | None = None

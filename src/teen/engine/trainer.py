@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import jax
@@ -89,11 +89,27 @@ class Trainer:
         elsewhere = self._train.env_step.device != jax.devices("cpu")[0]
         self._thread = ThreadPoolExecutor(1, "learner") if elsewhere else None
         self._handed: deque[Future[Any]] = deque()
+        self._ahead: dict[str, Future[Any]] = {}  # what is compiled before it is needed
         self._cuts: list[tuple[int, list[int]]] = []  # after which step episodes were left by a resume, in which lanes
 
     def ask(self, question: Callable[[TrainState], T]) -> Future[T]:
         """Return what a function says of the train state, once all work handed over before has been passed on."""
         return self._hand(lambda: question(self._train))
+
+    def compile_ahead(self, chunk: int) -> None:
+        """Compile learning, in chunks of so many steps, and its metrics, while a GPU waits for the end of the warm-up.
+        On a CPU the warm-up itself needs the cores; with a replay on the host learning has other arguments."""
+        if self._thread is None or self.replay is not None:
+            return
+        train = jax.tree.map(_abstract, self._train)
+        packed = np.zeros((chunk, len(self._keys), self.layout.packed), np.float32)
+        episodes = np.zeros(len(self._keys), int)
+        compilers = ThreadPoolExecutor(2, "compiler")
+        self._ahead = {
+            "learn": compilers.submit(lambda: self.program.learn.lower(train, packed, None).compile()),
+            "probe": compilers.submit(lambda: self.program.probe.lower(train, episodes, None).compile()),
+        }
+        compilers.shutdown(wait=False)
 
     def train_state(self) -> TrainState:
         """Wait for all work."""
@@ -102,6 +118,7 @@ class Trainer:
         return train
 
     def close(self) -> None:
+        wait(self._ahead.values())
         if self._thread:
             self._thread.shutdown()
 
@@ -195,6 +212,7 @@ class Trainer:
         self._train = self.program.skip(self._train, len(packed))
 
     def _learn(self, packed: np.ndarray) -> None:
+        self._await_compiler("learn")
         rows = None
         if self.replay is not None:
             sampled = []
@@ -204,7 +222,13 @@ class Trainer:
             rows = jax.tree.map(lambda *each: np.stack(each), *sampled)
         self._train = self.program.learn(self._train, packed, rows)
 
+    def _await_compiler(self, name: str) -> None:
+        """Let the call that follows find what is compiled ahead. Where compiling failed, it raises the error."""
+        if name in self._ahead:
+            wait([self._ahead.pop(name)])
+
     def _probe(self, episodes: np.ndarray) -> Metrics:
+        self._await_compiler("probe")
         rows = None if self.replay is None else self.replay.sample(self._bits(self.replay, 1)[0, 0])
         metrics: Metrics = self.program.probe(self._train, episodes, rows)
         return metrics
@@ -213,6 +237,11 @@ class Trainer:
         """Draw which rows to sample: (step, utd, lane, batch)."""
         with jax.default_device(jax.devices("cpu")[0]):
             return np.asarray(self.program.bits(self.config, self._keys, replay.stored + np.arange(steps)))
+
+
+def _abstract(array: jax.Array) -> Any:
+    """Return what a compiler knows of an array, which may be donated meanwhile."""
+    return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding)  # type: ignore[no-untyped-call]
 
 
 def _without_rows(train: TrainState) -> dict[str, PyTree]:
