@@ -20,7 +20,7 @@ TASKS = [  # algorithm, task, action repeat, chunk, warm-up, steps
     ("teen", "Hopper-v4", 1, 10, 60, 300),
     ("teen", "Hopper-v4", 1, 25, 50, 300),  # a second episode ends before weights are renewed
     ("td3", "HalfCheetah-v4", 1, 10, 990, 1040),  # its clock runs out at 1000
-    ("sac", "dm_control/finger-spin", 2, 10, 480, 530),  # at 500 of these steps
+    ("sac", "dm_control/reacher-easy", 2, 10, 480, 530),  # at 500 of these steps
     ("redq", "Hopper-v4", 1, 10, 60, 120),
     ("rnd", "Hopper-v4", 1, 10, 60, 120),
     ("sunrise", "Hopper-v4", 1, 10, 60, 120),

@@ -30,7 +30,7 @@ def agents(name, spec, **settings):
     [
         ("teen", "Hopper-v4", 1, {"n": 3}),
         ("td3", "HalfCheetah-v4", 1, {}),
-        ("sac", "dm_control/finger-spin", 2, {}),
+        ("sac", "dm_control/reacher-easy", 2, {}),
         ("sunrise", "Hopper-v4", 1, {"n": 3}),
     ],
 )

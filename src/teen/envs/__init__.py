@@ -39,10 +39,10 @@ def choose_backend(name: str, wanted: Backend) -> tuple[Literal["gymnasium", "en
     names.check(name)
     if wanted != "auto":
         return wanted, ""
-    if pool.offers(name):
+    if not pool.lacks(name):
         return "envpool", ""
     would_help = names.is_suite(name) or names.paper_use(name)
-    reason = pool.unavailable() if would_help else ""
+    reason = (pool.unavailable() or pool.flaw(name)) if would_help else ""
     return "gymnasium", f"stepping with gymnasium, more slowly: {reason}" if reason else ""
 
 

@@ -42,10 +42,8 @@ class CompiledEnvs(FlatEnvs):
 
     def __init__(self, name: str, lanes: int, copies: int = 1, action_repeat: int = 1, threads: int = 1):
         """The simulators are made at the first reset, with their seeds. `threads` step those of a lane."""
-        if reason := pool.unavailable():
-            raise UserError(f"--backend envpool cannot be used: {reason}")
-        if not pool.offers(name):
-            raise UserError(f"EnvPool does not offer {name!r}; try --backend gymnasium, or see teen envs")
+        if reason := pool.lacks(name):
+            raise UserError(reason)
         import envpool
 
         spec = envpool.make_spec(names.envpool_id(name))

@@ -76,6 +76,6 @@ def _check_installed(checks: Mapping[str, Sequence[Check]], outcome: str) -> Non
 def _check_suite(needs: Sequence[Need], out: Path) -> None:
     """Raise an error if tasks of the DeepMind Control Suite are to be trained on, and nothing here makes them."""
     todo = [run.program.env for run in runs.planned_runs(needs, out) if run.left]
-    lacking = [env for env in todo if tasks.is_suite(env) and not pool.offers(env)]
+    lacking = [env for env in todo if tasks.is_suite(env) and pool.lacks(env)]
     if lacking:
         register_suite(lacking[0])
