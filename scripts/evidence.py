@@ -1,6 +1,7 @@
-"""Print the tables of docs/evidence.md from results/ and others' numbers, and draw docs/images/mujoco.png and
-dm_control.png."""
+"""Print the tables of docs/evidence.md, and that of all tasks at 300,000 steps of docs/baselines.md, from results/ and
+others' numbers; draw docs/images/mujoco.png and dm_control.png."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,11 @@ IN_PAPER = ("TEEN", "SAC", "TD3")
 SETTINGS, FIRST, SECOND = "settings-300k", "paper-early/first", "paper-early/second"
 
 
-def at_500k(task: str) -> dict[str, list[str]]:
+def at_500k(task: str, alpha: str = "0.2") -> dict[str, list[str]]:
     """Return the folders of the runs of half a million steps, seeds 0-4: the two α are lanes of one program."""
-    both = f"paper/runs/teen-{task},alpha=0.2+0,seeds=0-4"
+    both = f"paper/runs/teen-{task},alpha={alpha}+0,seeds=0-4"
     alone = {algo: [f"paper/runs/{algo.lower()}-{task},seeds=0-4"] for algo in ("SAC", "TD3")}
-    return {"TEEN": [f"{both}/alpha=0.2"], "TEEN α = 0": [f"{both}/alpha=0"], **alone}
+    return {"TEEN": [f"{both}/alpha={alpha}"], "TEEN α = 0": [f"{both}/alpha=0"], **alone}
 
 
 def early(task: str, *parts: str) -> dict[str, list[str]]:
@@ -72,13 +73,15 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
     ),
     "Ant-v4": together(at_500k("Ant-v4"), settings("Ant-v4", "TEEN"), early("Ant-v4", FIRST, SECOND)),
     **{
-        f"dm_control/{task}": {
-            algo: [f"paper/runs/{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")
-        }
-        for task in ("cheetah-run", "walker-run")
+        f"dm_control/{task}": at_500k(f"dm_control-{task}", "0.02")
+        for task in ("cheetah-run", "finger-spin", "walker-run")
     },
 }
-STEPS = (300_000, 500_000, 1_000_000)
+SOONER = {"dm_control/walker-run": 350_000}  # the last 50,000 steps that its TD3 and SAC have, too
+
+
+def name_of(task: str) -> str:
+    return numbers.task(task) if is_suite(task) else task
 
 
 def read(task: str) -> dict[str, list[runs.Run]]:
@@ -107,21 +110,27 @@ def best_of_others(task: str, step: int) -> str:
         return UNKNOWN
     (mean, std), algo, reference = max(found, key=lambda item: item[0].mean)
     project = reference.source.partition("@")[0].rpartition("/")[2].removesuffix("_data")
+    project = project if "_" in project else project.capitalize()
     window = "" if reference.window == "50k" else f", last {reference.window}"
-    return f"{plus_minus(mean, std)} ({project.capitalize()}'s {algo}{window})"
+    return f"{plus_minus(mean, std)} ({project}'s {algo}{window})"
 
 
-def table() -> list[str]:
+def of_evidence(task: str) -> list[int]:
+    """Return the steps at which a task is compared: the paper's, and an earlier one where not all came so far."""
+    return [*([SOONER[task]] if task in SOONER else []), *numbers.STEPS]
+
+
+def table(steps_of: Callable[[str], Sequence[int]]) -> list[str]:
     """Return a row for each task and step, and below it the paper's where it prints one."""
     heads = ["task, steps", *ALGORITHMS, "best TD3 or SAC of others"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for task in RUNS:
         ours = read(task)
-        for step in STEPS:
+        for step in steps_of(task):
             cells = [score(ours.get(algo, []), step) for algo in ALGORITHMS]
             if set(cells) == {UNKNOWN}:
                 continue
-            name = f"{numbers.task(task) if is_suite(task) else task}, {short_step(step)}"
+            name = f"{name_of(task)}, {short_step(step)}"
             lines.append(f"| {' | '.join([name, *cells, best_of_others(task, step)])} |")
             paper = [in_paper(algo, task, step) if algo in IN_PAPER else "" for algo in ALGORITHMS]
             if UNKNOWN not in paper:
@@ -134,20 +143,22 @@ def gains() -> list[str]:
     Welch's test and by ranks. Its runs are those of results/paper, in which no seed was trained twice."""
     against = ("TD3", "SAC", "TEEN α = 0")
     lines = [f"| TEEN over | {' | '.join(f'{algo} | p' for algo in against)} |", "|---" * 7 + "|"]
-    for task in (task for task in RUNS if "TEEN" in RUNS[task]):
+    for task in RUNS:
         once = {
             a: [runs.read(ROOT / "results" / f) for f in RUNS[task][a] if f.startswith("paper/")] for a in ALGORITHMS
         }
-        for step in numbers.STEPS:
+        for step in of_evidence(task):
             means = {algo: last_means(once[algo], step) for algo in ALGORITHMS}
             if means["TEEN"].size:
                 cells = [cell for algo in against for cell in gain(means["TEEN"], means[algo])]
-                lines.append(f"| {task}, {short_step(step)} | {' | '.join(cells)} |")
+                lines.append(f"| {name_of(task)}, {short_step(step)} | {' | '.join(cells)} |")
     return lines
 
 
 def gain(one: np.ndarray, other: np.ndarray) -> tuple[str, str]:
     """Return the gain of one over the other with its 95 % interval, and both p."""
+    if not other.size:
+        return UNKNOWN, UNKNOWN
     test = ttest_ind(one, other, equal_var=False)
     share = [100 * value / other.mean() for value in (one.mean() - other.mean(), *test.confidence_interval())]
     words = "{:.0f} % ({:.0f} to {:.0f})".format(*share).replace("-", "−")
@@ -178,19 +189,20 @@ def draw(axes: Axes, task: str) -> None:
                 style = {"fmt": "D", "color": colour, "markersize": 4, "capsize": 2, "linewidth": 0.8}
                 label = None if algo in RUNS[task] else f"the paper's {algo}"  # else its curve says whose colour it is
                 axes.errorbar(x, found.mean, found.spread, label=label, **style)
-    axes.set_title(numbers.task(task) if is_suite(task) else task, fontsize=9)
+    axes.set_title(name_of(task), fontsize=9)
     axes.set_xlim(0, 1.05 * end)
     axes.set_xticks(marks := range(0, end + 1, end // 5), [short_step(mark) if mark else "0" for mark in marks])
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=7)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize=7, loc="lower right" if end == 1_000_000 else "upper left")
+    axes.legend(frameon=False, fontsize=7, loc="lower right" if end == 1_000_000 or is_suite(task) else "upper left")
 
 
 def picture(name: str, tasks: list[str]) -> None:
-    rows = -(-len(tasks) // 2)
+    columns = 3 if len(tasks) == 3 else 2
+    rows = len(tasks) // columns
     figure = Figure(figsize=(9, 3 * rows), dpi=120, layout="constrained")
-    for axes, task in zip(figure.subplots(rows, 2).flat, tasks, strict=True):
+    for axes, task in zip(figure.subplots(rows, columns).flat, tasks, strict=True):
         draw(axes, task)
     figure.supxlabel("environment steps; diamonds: the paper's TEEN, SAC and TD3, drawn side by side", fontsize=8)
     figure.supylabel("return, mean ± std over runs", fontsize=8)
@@ -198,7 +210,7 @@ def picture(name: str, tasks: list[str]) -> None:
 
 
 def main() -> None:
-    print("\n".join([*table(), "", *gains()]))
+    print("\n".join([*table(of_evidence), "", *gains(), "", *table(lambda task: [300_000])]))
     picture("mujoco.png", [task for task in RUNS if not is_suite(task)])
     picture("dm_control.png", [task for task in RUNS if is_suite(task)])
 

@@ -21,6 +21,10 @@ BOTH_ALPHAS = "teen-{}-v4,alpha=0.2+0,seeds=5-9/alpha={}"
 HALF = PAPER + "teen-{}-v4,alpha=0.2+0,seeds=0-4/alpha={}"  # half a million steps
 WALKER, WALKER_0 = (SECOND + BOTH_ALPHAS.format("Walker2d", alpha) for alpha in ("0.2", "0"))
 HALF_MILLION = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
+MUJOCO = ("HalfCheetah-v4", *HALF_MILLION)
+CONTROL = ("cheetah-run", "finger-spin", "walker-run")
+CONTROL_TEEN = "teen-dm_control-{},alpha=0.02+0,seeds=0-4/alpha={}"
+LOST = "paper-early/third/"  # the same runs, which were lost with their machine after 120,000 to 130,000 steps
 ALL_TASKS = {  # all runs with the paper's settings
     "HalfCheetah-v4": {
         **MILLION,
@@ -87,8 +91,12 @@ ALL_TASKS = {  # all runs with the paper's settings
         },
     },
     **{
-        task: {algo: [f"{PAPER}{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")}
-        for task in ("cheetah-run", "walker-run")
+        task: {
+            "TEEN": [PAPER + CONTROL_TEEN.format(task, "0.02"), LOST + CONTROL_TEEN.format(task, "0.02")],
+            "TEEN α = 0": [PAPER + CONTROL_TEEN.format(task, "0"), LOST + CONTROL_TEEN.format(task, "0")],
+            **{algo: [f"{PAPER}{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")},
+        }
+        for task in CONTROL
     },
 }
 TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,utd=2"}
@@ -97,6 +105,13 @@ TUNED = {"teen": "lr=0.0006,utd=2", "td3": "lr=0.001,utd=2", "sac": "lr=0.001,ut
 def all_runs(task, label, step, part=""):
     """Return the runs of an algorithm with the paper's settings that came so far, of one set or of all."""
     return several([run for run in ALL_TASKS[task].get(label, []) if run.startswith(part)], step)
+
+
+def half_million(task):
+    """Return the runs with the paper's α and with α = 0, which were lanes of one program."""
+    if task in CONTROL:
+        return [PAPER + CONTROL_TEEN.format(task, alpha) for alpha in ("0.02", "0")]
+    return [HALF.format(task.removesuffix("-v4"), alpha) for alpha in ("0.2", "0")]
 
 
 def diagnosed(run, step):

@@ -29,12 +29,8 @@ def test_what_is_said_of_the_claims():
     test = ttest_ind(last_means(teen, million), last_means(control, million), equal_var=False)
     apart = np.mean(last_means(teen, million)) - np.mean(last_means(control, million))
     low, high = test.confidence_interval()
-    together = [gain(teen[:5], control, step) for step in (half, million)]
-    together += [p_value(teen[:5], control, step) for step in (half, million)]
-    faster, slower = (f"sac-settings-300k/halfcheetah/lr={rate},target_entropy=-1" for rate in ("0.001", "0.0003"))
     assert (above, len(teen)) == (9, 10)
-    rates = [last(evaluations(run), 300_000) for run in (faster, slower)]
-    assert "has {} on HalfCheetah-v4 at 300k, and {} without".format(*rates) in flat(PAGE)
+    assert "nine of ten runs are above SAC's mean" in flat(PAGE)
     for said in (
         f"{gain(teen, td3, half)} more at 500k and {gain(teen, td3, million)} at 1M (both p = 0.006)",
         f"{gain(teen, sac, half)} more at both "
@@ -49,17 +45,10 @@ def test_what_is_said_of_the_claims():
         f"the return is {gain(teen, control, half)} higher with α = 0.2 at 500k "
         f"and {gain(teen, control, million)} at 1M, p = {p_value(teen, control, half):.2f} and {test.pvalue:.2f}; "
         f"at 1M the difference is {apart:.0f}, 95 % interval −{-low:.0f} to {high:.0f}",
-        "the five of each α that one program trained have {} and {} (p = {:.2f} and {:.2f})".format(*together),
-        f"(p = {p_value(control, sac, million):.2f} at 1M), and {gain(control, td3, million)} above TD3 "
-        f"(p = {p_value(control, td3, million):.2f})",
     ):
         assert said in flat(DIVERSITY), said
     assert {f"{p_value(teen, td3, step):.3f}" for step in (half, million)} == {"0.006"}
     assert gain(teen, sac, half) == gain(teen, sac, million)
-    for step, share in ((million, 67), (half, 45)):
-        least, middle, most = (np.mean(last_means(seeds, step)) for seeds in (td3, control, teen))
-        assert round(100 * (middle - least) / (most - least)) == share
-    assert "45 % of it at 500k and 67 % at 1M" in flat(DIVERSITY)
     assert f"On HalfCheetah-v4 at 1M TEEN is above TD3 (p = {p_value(teen, td3, million):.3f})" in flat(README)
     assert (
         f"(rank test: p = {ranks:.3f}; Welch's: p = {p_value(teen, sac, million):.2f}, "
@@ -123,7 +112,7 @@ def test_how_often_a_seed_beats_another_at_one_million_steps():
     for page, name, other, said in (
         (BASELINES, "td3", td3, "probability {:.2f}, 95 % interval {:.2f} to {:.2f}. - **TEEN against SAC**"),
         (BASELINES, "sac", sac, "probability {:.2f} at 1M, interval {:.2f} to {:.2f}"),
-        (DIVERSITY, "teen alpha=0", control, "probability {:.2f}, 95 % interval {:.2f} to {:.2f}. Of these"),
+        (DIVERSITY, "teen alpha=0", control, "probability {:.2f}, 95 % interval {:.2f} to {:.2f}. At 100,000"),
     ):
         wins = np.mean([a > b for a in teen for b in other])
         assert said.format(wins, *low_high[name]) in flat(page)

@@ -6,7 +6,7 @@ import json
 
 from .logs import ROOT
 from .pages import flat
-from .runs import ALL_TASKS, FIRST, HALF_MILLION, PAPER, SECOND
+from .runs import ALL_TASKS, CONTROL, CONTROL_TEEN, FIRST, HALF_MILLION, LOST, PAPER, SECOND, half_million
 
 TEXT = flat((ROOT / "docs" / "scale.md").read_text())
 
@@ -17,14 +17,43 @@ def times(run):
         return {int(row["step"]): float(row["seconds"]) for row in csv.DictReader(lines)}
 
 
+def steadily(run):
+    """Return the steps per second from step 60,000 on, when everything is compiled."""
+    at = times(run)
+    return (max(at) - 60_000) / (at[max(at)] - at[60_000])
+
+
 def test_five_and_seven_programs():
-    """Steps per second from step 60,000 on, when everything is compiled."""
     for part, said in ((SECOND, "ran at {} to {} steps a second each,"), (FIRST, "lanes at {} to {}.")):
-        speeds = []
-        for file in (ROOT / "results" / part).rglob("timing.csv.gz"):
-            at = times(file.parent)
-            speeds.append((max(at) - 60_000) / (at[max(at)] - at[60_000]))
+        speeds = [steadily(file.parent) for file in (ROOT / "results" / part).rglob("timing.csv.gz")]
         assert said.format(round(min(speeds)), round(max(speeds))) in TEXT
+
+
+def test_low_priority():
+    beside = [steadily(file.parent) for file in (ROOT / "results" / LOST).glob("teen*/alpha=0/timing.csv.gz")]
+    assert len(beside) == 4
+    assert f"which ran at {min(beside):.0f} to {max(beside):.0f} steps a second" in TEXT
+    low = times(f"{LOST}td3-dm_control-finger-spin,seeds=0-4")
+    assert f"did 10,000 steps in {low[30_000] - low[20_000]:.0f} s." in TEXT
+    again = [steadily(half_million(task)[1]) for task in CONTROL]
+    normal = steadily(f"{PAPER}td3-dm_control-finger-spin,seeds=0-4")
+    assert f"beside three of them at {min(again):.0f} to {max(again):.0f}, it ran at {normal:.0f}." in TEXT
+
+
+def test_compiling_ahead():
+    """TEEN on three tasks: lost runs of before the change, and those that began again after it."""
+    text, said = flat((ROOT / "docs" / "performance.md").read_text()), {}
+    for part, runs in (
+        ("before", [LOST + CONTROL_TEEN.format(task, "0") for task in CONTROL]),
+        ("after", [half_million(task)[1] for task in CONTROL]),
+    ):
+        all_times = [times(run) for run in runs]
+        for what, first, last in (("metrics", 30_000, 40_000), ("warm-up", 0, 20_000), ("all", 0, 40_000)):
+            seconds = [at[last] - at.get(first, 0) for at in all_times]
+            said[what, part] = f"{min(seconds):.0f}–{max(seconds):.0f}"
+    assert f"first metrics fall: {said['metrics', 'before']} s → {said['metrics', 'after']}, as long as later" in text
+    assert f"20,000 steps in {said['warm-up', 'before']} s → {said['warm-up', 'after']}." in text
+    assert f"Up to step 40,000 {said['all', 'before']} s → {said['all', 'after']}, but" in text
 
 
 def test_nine_programs():
