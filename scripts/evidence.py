@@ -109,8 +109,8 @@ def best_of_others(task: str, step: int) -> str:
     if not found:
         return UNKNOWN
     (mean, std), algo, reference = max(found, key=lambda item: item[0].mean)
-    project = reference.source.partition("@")[0].rpartition("/")[2].removesuffix("_data")
-    project = project if "_" in project else project.capitalize()
+    project = reference.source.partition("@")[0].rpartition("/")[2]
+    project = {"tonic_data": "Tonic", "tianshou": "Tianshou"}.get(project, project)
     window = "" if reference.window == "50k" else f", last {reference.window}"
     return f"{plus_minus(mean, std)} ({project}'s {algo}{window})"
 
@@ -200,7 +200,7 @@ def draw(axes: Axes, task: str) -> None:
 
 def picture(name: str, tasks: list[str]) -> None:
     columns = 3 if len(tasks) == 3 else 2
-    rows = len(tasks) // columns
+    rows = -(-len(tasks) // columns)
     figure = Figure(figsize=(9, 3 * rows), dpi=120, layout="constrained")
     for axes, task in zip(figure.subplots(rows, columns).flat, tasks, strict=True):
         draw(axes, task)

@@ -30,7 +30,7 @@ case $target in
   3.11) envpool='envpool>=1.2,<1.2.6' assets='envpool-assets>=0.3,<0.4' ;;
   *) envpool=envpool assets='envpool-assets>=0.4.1,<0.5' ;;
 esac
-mujoco='mujoco>=3.1,<4' # as in pyproject.toml
+mujoco='mujoco>=3.1,!=3.5.*,!=3.6.*,<4' # as in pyproject.toml
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

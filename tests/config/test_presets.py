@@ -3,6 +3,7 @@ import pytest
 
 from teen.cli import main as cli
 from teen.config.job import resolve
+from teen.envs import pool
 from teen.errors import UserError
 from tests.registry import restored_registry
 from tests.toys import PointMass
@@ -69,6 +70,15 @@ def test_envs_lists_tasks_with_sizes_backends_and_the_papers_tables(capsys):
         line.split() for line in capsys.readouterr().out.splitlines()
     ]
     assert cli.main(["envs", "nothing-like-it"]) == 2
+
+
+@pytest.mark.parametrize(("version", "backends"), [("1.2.5", ["gymnasium"]), ("1.2.6", ["gymnasium,", "envpool"])])
+def test_envs_lists_envpool_for_the_finger_where_it_is_sound(version, backends, monkeypatch, capsys):
+    monkeypatch.setattr(pool, "_version", lambda: tuple(map(int, version.split("."))))
+    assert cli.main(["envs", "finger-spin"]) == 0
+    assert ["dm_control/finger-spin", "9", "2", *backends, "table", "2"] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
 
 
 def test_envs_lists_every_task_that_is_registered_and_says_what_it_cannot_list(capsys):

@@ -20,6 +20,7 @@ from teen.engine.log import Log
 from teen.engine.loop import Loop
 from teen.engine.plan import Plan
 from teen.engine.program import program
+from teen.engine.trainer import Trainer
 from teen.errors import EnvironmentFault
 from teen.spec import Clock
 
@@ -203,6 +204,13 @@ def test_every_program_is_compiled_once(counter):
     run([7, 9], alphas=[0.0, 0.5])  # numbers are arguments of the same program
     assert sizes == {name: getattr(functions, name)._cache_size() for name in sizes}
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
+
+
+def test_learning_is_compiled_ahead(monkeypatch):
+    chunks = []
+    monkeypatch.setattr(Trainer, "compile_ahead", lambda trainer, chunk: chunks.append(chunk))
+    run([7, 9])
+    assert chunks == [PLAN.chunk()]
 
 
 @pytest.mark.parametrize(("sync", "age"), [(1, 0), (7, 5)], ids=["strictly in turn", "in chunks of 5"])

@@ -1,6 +1,6 @@
 """Where the replay goes, and what is compiled while the warm-up goes on."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import jax
@@ -12,7 +12,7 @@ from teen.engine.program import Program
 from teen.engine.replay import Layout
 from teen.engine.trainer import Trainer, place_replay
 from teen.errors import UserError
-from teen.settings import replace, stacked
+from teen.settings import flat, replace, stacked
 from teen.spec import Spec
 
 
@@ -61,21 +61,24 @@ def compilations():
 
 def on_a_gpu(algo):
     """Return a trainer that hands its work to a thread, as it does where a GPU learns."""
-    config = replace(algo.Config(), {"n": 2, "width": 8})
+    config = replace(algo.Config(), {"width": 8, **({"n": 2} if "n" in flat(algo.Config()) else {})})
     layout = Layout(Spec(obs=3, action=1), algo.extras(config))
     trainer = Trainer(Program(algo, layout, 16, 1, "tf32", 1), layout, [0, 1], stacked([config] * 2), 100)
     trainer._thread = ThreadPoolExecutor(1, "learner")
     return trainer, np.random.default_rng(0).uniform(size=(10, 2, layout.packed)).astype(np.float32)
 
 
-def test_what_is_compiled_ahead_is_what_learning_calls(compilations):
-    trainer, rows = on_a_gpu(algos.find("teen"))
+@pytest.mark.parametrize("name", ["teen", "td3", "sac"])
+def test_what_is_compiled_ahead_is_what_learning_calls(name, compilations):
+    trainer, rows = on_a_gpu(algos.find(name))
     trainer.store(rows)
     trainer.compile_ahead(len(rows))
+    wait(trainer._ahead.values())
+    assert compilations.count("jit(_learn)") == compilations.count("jit(_probe)") == 1
     trainer.learn(rows)
     trainer.probe(np.zeros(2, int)).result()
     assert trainer.train_state().gradient_step == 10
-    assert compilations.count("jit(_learn)") == compilations.count("jit(_probe)") == 1, compilations
+    assert compilations.count("jit(_learn)") == compilations.count("jit(_probe)") == 1
     trainer.close()
 
 
@@ -85,8 +88,9 @@ def test_what_cannot_be_compiled_is_an_error_of_learning():
 
     trainer, rows = on_a_gpu(algos.find("teen")._replace(update=update))
     trainer.compile_ahead(len(rows))
+    assert isinstance(trainer._ahead["learn"].exception(), UserError)
     trainer.learn(rows)
-    trainer.train_state()
+    wait([trainer._handed[-1]])
     with pytest.raises(UserError, match="cannot be traced"):
         trainer.learn(rows)
     trainer.close()

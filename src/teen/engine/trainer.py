@@ -98,7 +98,10 @@ class Trainer:
 
     def compile_ahead(self, chunk: int) -> None:
         """Compile learning, in chunks of so many steps, and its metrics, while a GPU waits for the end of the warm-up.
-        On a CPU the warm-up itself needs the cores; with a replay on the host learning has other arguments."""
+
+        On a CPU the warm-up itself needs the cores; with a replay on the host learning has other arguments. A run that
+        is stopped meanwhile ends when both are compiled: XLA cannot be interrupted.
+        """
         if self._thread is None or self.replay is not None:
             return
         train = jax.tree.map(_abstract, self._train)
@@ -223,7 +226,7 @@ class Trainer:
         self._train = self.program.learn(self._train, packed, rows)
 
     def _await_compiler(self, name: str) -> None:
-        """Let the call that follows find what is compiled ahead. Where compiling failed, it raises the error."""
+        """Let the call that follows find what is compiled ahead. Where that failed, the call tries again and raises."""
         if name in self._ahead:
             wait([self._ahead.pop(name)])
 

@@ -59,8 +59,8 @@ def tasks() -> list[str]:
 
 
 def flaw(name: str) -> str:
-    """Return why a task that EnvPool has is not stepped with it; empty for most."""
-    if not name.startswith(f"{names.SUITE}finger-") or _version() >= SOUND:
+    """Return why a task that EnvPool has is not stepped with it; empty for most, and where EnvPool is missing."""
+    if not name.startswith(f"{names.SUITE}finger-") or unavailable() or _version() >= SOUND:
         return ""
     return (
         f"in EnvPool before {'.'.join(map(str, SOUND))} the finger passes through what it should turn: "
