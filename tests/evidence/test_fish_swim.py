@@ -15,6 +15,8 @@ from .logs import ROOT, evaluations, train_rows
 from .pages import FISH, cells, flat, table, table_of
 from .runs import diagnosed
 
+SMALL = "teen/base=sac,action_repeat=2,width=64,lr=0.001,alpha={}"  # five seeds
+
 
 def test_fish_swim():
     text = flat(FISH)
@@ -76,12 +78,26 @@ def test_fish_swim():
         ("SAC, discount 0.995, 2-step returns", "sac/n_step=2,gamma=0.995", 1),
         ("SAC, action repeat 2", "sac/action_repeat=2", 2),
         ("TEEN on SAC, 5 members, α = 0.02, action repeat 2", "teen/base=sac,action_repeat=2", 2),
+        ("the same with 64 units, learning rate 1e-3", SMALL.format(0.02), 2),
+        ("the same with 64 units, learning rate 1e-3, α = 0", SMALL.format(0), 2),
         ("TD3, action repeat 2", "td3/action_repeat=2", 2),
     ):
         share = saturated(run).values()
         words = f"at least {min(share):.0f} %" if run.startswith("td3") else f"at most {max(share):.0f} %"
         ends = [means(run, 50_000, 300_000, repeat), means(run, 100_000, 500_000, repeat)]
         assert cells(found, row) == [*ends, words]
+
+
+def test_small_networks_do_not_learn_it():
+    pulls = [float(row["diversity_pull"] or 0) for row in train_rows(f"fish-swim/{SMALL.format(0.02)}")]
+    assert f"With 64 units it is at most {max(pulls):.3f}." in flat(FISH)
+    seeds = [seed for alpha in (0.02, 0) for seed in evaluations(f"fish-swim/{SMALL.format(alpha)}")]
+    above = [value for steps, returns in seeds if (value := returns[steps > 200_000].mean()) > 125]
+    assert len(seeds) == 10
+    assert len(above) == 1
+    assert f"nine of ten runs of TEEN stay at posture until 500k; the tenth, with α = 0, has {above[0]:.0f}." in flat(
+        FISH
+    )
 
 
 def test_random_actions_that_are_held_find_the_target_no_more_often():
