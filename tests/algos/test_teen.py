@@ -267,6 +267,15 @@ def test_the_pull_of_the_diversity_term_equals_the_numpy_reference(scale):
     assert watched["diversity_pull"] == pytest.approx(np.mean(by_term) / np.mean(by_q), rel=1e-5)
 
 
+@pytest.mark.parametrize(("alpha", "expected"), [(0.0, 0.0), (0.2, np.inf)])
+def test_the_pull_where_q_has_no_gradient(alpha, expected):
+    """Critics whose hidden units are all dead give every action the same Q. A metric of NaN says nothing."""
+    cfg, batch = config(alpha=alpha, epsilon=1e-6), random_batch(ROWS, N)
+    state = start(ALGO, cfg)
+    members = state.members._replace(critics=jax.tree.map(jnp.zeros_like, state.members.critics))
+    assert teen.metrics(cfg, state._replace(members=members), batch)["diversity_pull"] == expected
+
+
 def test_config_warns_and_refuses():
     assert "no better than by chance" in teen.Config(n=20).notices()[0]
     assert "no better than by chance" in teen.Config(epsilon=0.2).notices()[0]
