@@ -48,11 +48,13 @@ def test_what_is_said_in_short():
     assert f"{said.format(*half[0], *half[1])}. On cheetah-run" in readme
     half = [beats("teen alpha=0", over, "report-dm_control", tasks=2) for over in ("td3", "sac")]
     assert (
-        "With α = 0 it is {:.2f} ({:.2f} to {:.2f}) and {:.2f} ({:.2f} to {:.2f}).".format(*half[0], *half[1]) in text
+        "With α = 0 it is {:.2f} ({:.2f} to {:.2f}) and {:.2f} ({:.2f} to {:.2f}), and".format(*half[0], *half[1])
+        in text
     )
     without = [number for over in ("td3", "sac") for number in beats("teen alpha=0", over)]
     said = "α = 0 beats TD3 with {:.2f} ({:.2f} to {:.2f}) and SAC with {:.2f} ({:.2f} to {:.2f})"
     assert said.format(*without) in text
+    assert "with α = 0 the probabilities are {:.2f} and {:.2f}.".format(*without[::3]) in readme
     gains = {task: mean(task, "TEEN") / mean(task, "TD3") for task in MUJOCO}
     assert sorted(gains, key=gains.get)[-2:] == ["Hopper-v4", "Ant-v4"]
     for task in ("Hopper-v4", "Ant-v4"):  # where the bootstrap has no width
@@ -95,7 +97,12 @@ def test_the_papers_numbers_at_500k():
     assert f"± {1490}" in last(evaluations(HALF.format("Walker2d", "0.2")), 500_000)
     said = "SAC by {:.0f}, {:.0f} and {:.0f} %, TD3 by {:.0f}, {:.0f} and {:.0f} %"
     assert said.format(*(-d for d in (*sac, *td3))) in text
-    assert f"our TD3 and SAC have {-max(sac + td3):.0f} to {-min(sac + td3):.0f} % less than the paper's" in text
+    said = f"our TD3 and SAC have {-max(sac + td3):.0f} to {-min(sac + td3):.0f} % less than the paper's"
+    assert said in text
+    assert f"On Hopper-v4, Walker2d-v4 and Ant-v4 {said}:" in flat(README)
+    best = [by_best["TEEN", task] for task in ("Hopper-v4", "Ant-v4", "Walker2d-v4")]
+    assert "By best so far {:.0f} % less, {:.0f} % more and {:.0f} % less |".format(*map(abs, best)) in text
+    assert [change > 0 for change in best] == [False, True, False]
     assert all(abs(by_last["TEEN", task]) < 3 for task in ("HalfCheetah-v4", "Hopper-v4", "Ant-v4"))
     baselines = [(label, task) for label in ("SAC", "TD3") for task in HALF_MILLION]
     far = [np.mean([abs(each[key]) for key in baselines]) for each in (by_last, by_best)]
@@ -122,12 +129,13 @@ def test_the_claims_at_500k():
         f"{teen} more at 500k (by best so far {teen_best}), with α = 0 {control} ({control_best}), where the paper's "
     )
     assert f"{said}tables have {paper}." in text
-    assert f"without it {over_better('TEEN', MUJOCO[:3]):.0f} %." in text
+    assert f"Without Ant-v4 it is {over_better('TEEN', MUJOCO[:3]):.0f} %." in text
     there = [
         mean(task, "TEEN") / max(float(printed(label, task, 500_000).split()[0]) for label in ("TD3", "SAC"))
         for task in MUJOCO
     ]
-    assert f"over the better of *the paper's* two our TEEN has {100 * (np.mean(there) - 1):.0f} % more" in text
+    assert f"ver the better of *the paper's* two our TEEN has {100 * (np.mean(there) - 1):.0f} % more" in text
+    assert f"over the better of the paper's two our TEEN has {100 * (np.mean(there) - 1):.0f} % more" in flat(README)
     suite = [f"{over_better(who, CONTROL[:2]):.1f} %" for who in ("TEEN", "TEEN α = 0")]
     assert "it has {} more than the better of ours, with α = 0 {}.".format(*suite) in text
     assert f"| the better of TD3 and SAC | DM Control | – | 13.0 % | {suite[0]} (2 of 5 tasks) |" in claims
@@ -195,9 +203,11 @@ def test_what_holds_is_suggested_or_not_shown():
     assert suggested == {("Hopper-v4", "TD3"), ("Ant-v4", "TD3"), ("Hopper-v4", "SAC"), ("cheetah-run", "SAC")}
     text = flat(PAGE)
     together = sorted(holm({pair: welch for pair, (welch, _) in compared(SEVEN).items()}).values())
-    assert "with all fourteen in one correction none would stay ({:.3f} and {:.3f})".format(*together[:2]) in text
-    control = compared(CONTROL, "TEEN α = 0")
-    assert f"with Holm {holm({pair: p for pair, (p, _) in control.items()})['cheetah-run', 'SAC']:.3f}:" in text
+    assert "in one correction of all fourteen none would stay ({:.3f} and {:.3f})".format(*together[:2]) in text
+    control = holm({pair: p for pair, (p, _) in compared(CONTROL, "TEEN α = 0").items()})
+    assert f"over SAC its p is {control['cheetah-run', 'SAC']:.3f} with Holm's correction" in text
+    assert "on cheetah-run the ensemble's lead over SAC holds" in text
+    assert sum(p < 0.05 for p in control.values()) == 1
     assert "HalfCheetah-v4 against TD3 and Ant-v4 against SAC (both 0.039). On DeepMind Control none of six" in text
     for pair, words in (
         ("TD3", "**Not shown** on Walker2d-v4, cheetah-run, finger-spin and walker-run;"),

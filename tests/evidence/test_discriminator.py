@@ -58,7 +58,7 @@ QUANTITIES = {  # their rows and digits in the tables
     "kl_members_any_episode": ("the same, [biased the other way](diagnostics.md#entropies)", 2),
     "entropy_all": ("H(ρ), nats", 1),
     "entropy_members_mean": ("H(ρ given z), nats", 1),
-    "discriminator_accuracy": ("share of pairs whose member the discriminator names (chance: 0.10)", 2),
+    "discriminator_accuracy": ("accuracy of the discriminator (chance: 0.10)", 2),
     "action_distance": ("distance of two members' actions in the same state", 2),
     "bias_normalised_mean": ("estimation bias (Q − G) / mean G", 2),
     "return_random_member": ("return of a member drawn at random", 0),
@@ -124,7 +124,7 @@ def test_diagnostics_at_one_million_steps():
         "kl_members": ("E KL(ρ(· given z) ‖ ρ), nats: what differences between members add to the entropy", 2),
         "entropy_all": ("H(ρ), nats", 1),
         "entropy_members_mean": ("H(ρ given z), nats: one member, mean of all", 1),
-        "discriminator_accuracy": ("share of pairs whose member the discriminator names (chance: 0.10)", 3),
+        "discriminator_accuracy": ("accuracy of the discriminator (chance: 0.10)", 3),
         "discriminator_bound": ("the discriminator's bound of the KL, log N + E log q", 3),
         "action_distance": ("distance of two members' actions in the same state", 2),
         "bias_normalised_mean": ("estimation bias (Q − G) / mean G", 3),
@@ -142,7 +142,7 @@ def test_diagnostics_at_one_million_steps():
     )
     p = [ttest_ind(teen, other, equal_var=False).pvalue for other in (td3, sac)]
     assert max(p) < 0.0015
-    assert "TD3 and SAC visit (p ≤ 0.001); with α = 0" in PAGE
+    assert "those of TD3 and SAC (p ≤ 0.001); with α = 0" in PAGE
     one, between = (
         np.mean([value for run in MILLION["TEEN"] for value in diagnosed(run, 1_000_000)[quantity]])
         for quantity in ("entropy_members_mean", "kl_members")

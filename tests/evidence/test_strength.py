@@ -182,8 +182,8 @@ def test_what_is_said_of_halfcheetah():
 
 
 @pytest.mark.parametrize("page", [PAGE, README], ids=["evidence", "README"])
-def test_a_term_nearly_as_strong_as_q_brings_no_gain(page):
-    assert "In small ensembles a term nearly as strong as Q makes members differ, [without a gain]" in flat(page)
+def test_a_term_comparable_to_q_brings_no_gain(page):
+    assert "In small ensembles a term comparable to Q makes members differ, [without a gain]" in flat(page)
     for task, end in ENDS.items():
         assert 0.5 < np.mean(logged(task, MEDIUM, "diversity_pull")) < 1
         means = [np.mean(last_means(scored(task, name), end)) for name in (MEDIUM, "alpha=0")]
