@@ -7,6 +7,8 @@ from .logs import ROOT
 
 PAGE = (ROOT / "docs" / "evidence.md").read_text()
 DIVERSITY = (ROOT / "docs" / "diversity.md").read_text()
+STRONGER = (ROOT / "docs" / "stronger-term.md").read_text()
+SPARSE = (ROOT / "docs" / "sparse-reward.md").read_text()
 FISH = (ROOT / "docs" / "fish-swim.md").read_text()
 BASELINES = (ROOT / "docs" / "baselines.md").read_text()
 README = (ROOT / "README.md").read_text()

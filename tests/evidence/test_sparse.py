@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import fisher_exact, mannwhitneyu, ttest_ind
 
 from .logs import ROOT, several, short, spread, train_rows
-from .pages import DIVERSITY, PAGE, README, cells, flat, table_of
+from .pages import PAGE, README, SPARSE, cells, flat, table_of
 from .runs import diagnosed
 
 HERE = ROOT / "results" / "sparse-reward"
@@ -71,7 +71,7 @@ def test_the_table(trial, words):
     expected.append(spread(alone, digits))
     for metric, places in (("diversity_pull", 1), ("action_spread", 2)):
         expected.append(f"{np.nanmedian(logged(trial, name, metric)):.{places}f}")
-    found = cells(table_of(DIVERSITY, "task, steps: who follows the term"), f"{title}: {words}")
+    found = cells(table_of(SPARSE, "task, steps: who follows the term"), f"{title}: {words}")
     assert found == [with_minus(cell) for cell in expected]
 
 
@@ -145,7 +145,7 @@ def higher():
 
 
 def test_what_is_said_of_returns():
-    text = flat(DIVERSITY)
+    text = flat(SPARSE)
     assert higher() == [(PENDULUM_2, ONE)]
     both = [np.mean(means(PENDULUM_2, name)) for name in (ONE, CONTROL)]
     said = "pendulum-swingup at 100k, one member: {:.0f} against {:.0f} (p = {:.2f}, by ranks {:.2f})"
@@ -162,7 +162,7 @@ def test_what_is_said_of_returns():
 
 
 def test_what_is_said_of_pendulum_and_cartpole():
-    text = flat(DIVERSITY)
+    text = flat(SPARSE)
     most = max(
         mean for name in NAMES.values() for trial in (PENDULUM, PENDULUM_2) for mean in last_returns(trial, name)
     )
@@ -196,7 +196,7 @@ def shorter(trial, name):
 
 
 def test_what_is_said_of_finding_the_reward():
-    text = flat(DIVERSITY)
+    text = flat(SPARSE)
     assert [shorter(CAR, name) for name in NAMES.values()] == [{}] * 3
     assert "By 50k no training episode of the thirty runs reached the reward." in text
     first = {shorter(CAR_2, name)[13][0] for name in NAMES.values()}
@@ -239,11 +239,11 @@ def test_the_table_of_diagnoses(words, quantity):
     expected = [with_minus(spread(values[CONTROL], 2))]
     for name in (ONE, ALL):
         expected += [with_minus(spread(values[name], 2)), short(p_values(values[name], values[CONTROL])[0])]
-    assert cells(table_of(DIVERSITY, "MountainCarContinuous-v0, 50k"), words) == expected
+    assert cells(table_of(SPARSE, "MountainCarContinuous-v0, 50k"), words) == expected
 
 
 def test_what_is_said_of_members():
-    text, visits, own = flat(DIVERSITY), car("entropy_all"), car("entropy_members_mean")
+    text, visits, own = flat(SPARSE), car("entropy_all"), car("entropy_members_mean")
     assert f"is higher by {np.mean(visits[ALL]) - np.mean(visits[CONTROL]):.1f} nats" in text
     assert all(p_values(own[name], own[CONTROL])[0] > 0.05 for name in (ONE, ALL))
     assert "for a single member no difference is shown" in text
@@ -263,7 +263,7 @@ def test_what_is_said_of_members():
 def test_the_other_pages_say_so_too():
     visits = car("entropy_all")
     assert p_values(visits[ALL], visits[CONTROL])[0] < 0.001
-    assert "[more entropy](diversity.md#sparse-rewards) where all members follow the term (p < 0.001)" in flat(PAGE)
+    assert "[more entropy](sparse-reward.md) where all members follow the term (p < 0.001)" in flat(PAGE)
     assert min(min(p_of(*row)) for row in higher()) > 0.05
-    assert "with [sparse rewards](diversity.md#sparse-rewards) none is shown" in flat(PAGE)
-    assert "with [sparse rewards](docs/diversity.md#sparse-rewards) none is shown" in flat(README)
+    assert "with [sparse rewards](sparse-reward.md) none is shown" in flat(PAGE)
+    assert "with [sparse rewards](docs/sparse-reward.md) none is shown" in flat(README)

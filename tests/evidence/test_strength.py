@@ -9,7 +9,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 from teen.config.job import resolve
 
 from .logs import ROOT, gain, interval, last, last_means, logged_means, p_value, several, short, small, spread
-from .pages import DIVERSITY, PAGE, README, cells, flat, table_of
+from .pages import PAGE, README, STRONGER, cells, flat, table_of
 from .runs import diagnosed
 
 ROWS = {
@@ -63,7 +63,7 @@ def test_the_table(task, words):
     ):
         expected.append(spread(measured(task, name, quantity), digits))
     expected.append(f"{np.mean(logged(task, name, 'diversity_pull')):.2f}")
-    found = table_of(DIVERSITY, "who follows the term")
+    found = table_of(STRONGER, "who follows the term")
     assert cells(found, f"{task.removesuffix('-v4')}: {words}") == expected
 
 
@@ -97,7 +97,7 @@ def test_the_settings(task):
 
 
 def test_what_is_said_of_members_and_returns():
-    text, task, end = flat(DIVERSITY), "Hopper-v4", ENDS["Hopper-v4"]
+    text, task, end = flat(STRONGER), "Hopper-v4", ENDS["Hopper-v4"]
     named = [np.mean(measured(task, name, "discriminator_accuracy")) for name in (MEDIUM, "alpha=0", STRONG)]
     p = [p_of(task, MEDIUM, quantity) for quantity in ("kl_members", "kl_members_any_episode", "action_distance")]
     said = "the discriminator names {:.2f} of the pairs, with α = 0 it names {:.2f};".format(*named)
@@ -122,7 +122,7 @@ def test_what_is_said_of_members_and_returns():
 
 
 def test_what_is_said_of_visits():
-    text, task = flat(DIVERSITY), "Hopper-v4"
+    text, task = flat(STRONGER), "Hopper-v4"
     visits = {name: np.mean(measured(task, name, "entropy_all")) for name in ("alpha=0", MEDIUM, STRONG)}
     p = {name: p_of(task, name, "entropy_all") for name in (MILD, MEDIUM, STRONG)}
     own = [np.mean(measured(task, name, "entropy_members_mean")) for name in (STRONG, "alpha=0")]
@@ -135,7 +135,7 @@ def test_what_is_said_of_visits():
 
 
 def test_what_is_said_of_replayed_states():
-    text, task = flat(DIVERSITY), "Hopper-v4"
+    text, task = flat(STRONGER), "Hopper-v4"
     names = ("alpha=0", MEDIUM, STRONG, MILD)
     log_q, clipped = ([np.mean(logged(task, name, m)) for name in names] for m in ("own_log_q", "clipped_share"))
     said = "falls from {:.1f} with α = 0 to {:.1f} and {:.1f} (chance: -1.6)".format(*log_q[:3]).replace("-", "−")
@@ -146,7 +146,7 @@ def test_what_is_said_of_replayed_states():
 
 
 def test_what_is_said_of_weaker_terms():
-    text, task, end = flat(DIVERSITY), "Hopper-v4", ENDS["Hopper-v4"]
+    text, task, end = flat(STRONGER), "Hopper-v4", ENDS["Hopper-v4"]
     assert f"named more often (p {small(p_of(task, MILD, 'discriminator_accuracy'))})" in text
     others = [short(p_of(task, MILD, quantity)) for quantity in ("kl_members", "action_distance")]
     seeds, control = scored(task, MILD), scored(task, "alpha=0")
@@ -160,7 +160,7 @@ def test_what_is_said_of_weaker_terms():
 
 
 def test_what_is_said_of_halfcheetah():
-    text, task, end = flat(DIVERSITY), "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
+    text, task, end = flat(STRONGER), "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
     seeds, control = scored(task, MEDIUM), scored(task, "alpha=0")
     named, kl, distance = (
         "{:.2f} instead of {:.2f}".format(*(np.mean(measured(task, name, quantity)) for name in (MEDIUM, "alpha=0")))
