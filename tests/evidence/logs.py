@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import ttest_ind
+from scipy.stats import mannwhitneyu, ttest_ind
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,6 +61,11 @@ def last(seeds, step):
 def p_value(one, other, step):
     """Welch's test between the seeds' means of the last 50,000 steps."""
     return ttest_ind(last_means(one, step), last_means(other, step), equal_var=False).pvalue
+
+
+def p_values(values, control):
+    """Return Welch's p and that of ranks."""
+    return ttest_ind(values, control, equal_var=False).pvalue, mannwhitneyu(values, control).pvalue
 
 
 def best(seeds, step):

@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact, mannwhitneyu, ttest_ind
+from scipy.stats import fisher_exact
 
-from .logs import ROOT, several, short, spread, train_rows
+from .logs import ROOT, p_values, several, short, spread, train_rows
 from .pages import PAGE, README, SPARSE, cells, flat, table_of
 from .runs import diagnosed
 
@@ -41,11 +41,6 @@ def means(trial, name, after=WARMUP):
     seeds = several(folders(trial, name), TRIALS[trial][1])
     assert len(seeds) == 10
     return [returns[steps > after].mean() for steps, returns in seeds]
-
-
-def p_values(values, control):
-    """Return Welch's p and that of ranks."""
-    return ttest_ind(values, control, equal_var=False).pvalue, mannwhitneyu(values, control).pvalue
 
 
 def p_of(trial, name):

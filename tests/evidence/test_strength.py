@@ -4,14 +4,15 @@ import tomllib
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu, ttest_ind
+from scipy.stats import ttest_ind
 
 from teen.config.job import resolve
 
-from .logs import ROOT, gain, interval, last, last_means, logged_means, p_value, several, short, small, spread
-from .pages import PAGE, README, STRONGER, cells, flat, table_of
+from .logs import ROOT, gain, interval, last, last_means, logged_means, p_value, p_values, several, short, small, spread
+from .pages import DIVERSITY, PAGE, README, STRONGER, cells, flat, table_of
 from .runs import diagnosed
 
+HERE = ROOT / "results" / "stronger-term"
 ROWS = {
     "α = 0": "alpha=0",
     "one member, α = 0.2, ε = 0.1 (the paper's)": "paper",
@@ -19,18 +20,30 @@ ROWS = {
     "all, α = 0.01 of Q, ε = 0.02": "all,q,alpha=0.01",
     "all, α = 0.1 of Q, ε = 0.02": "all,q,alpha=0.1",
 }
+CONTROL, PAPERS = "alpha=0", "paper"
 MILD, MEDIUM, STRONG = "all,alpha=0.2", "all,q,alpha=0.01", "all,q,alpha=0.1"
 ENDS = {"Hopper-v4": 150_000, "HalfCheetah-v4": 100_000}
+FIRST, SECOND, THIRD = ("0-4", "5-9"), ("10-14", "15-19"), ("20-24", "25-29")
+AGAIN = {  # by the words of the table: the task, the setting, its seeds
+    "Hopper, 10–19: all, α = 0.2, ε = 0.02": ("Hopper-v4", MILD, SECOND),
+    "Hopper, 20–29: all, α = 0.2, ε = 0.02": ("Hopper-v4", MILD, THIRD),
+    "HalfCheetah, 10–19: one member, α = 0.2, ε = 0.1 (the paper's)": ("HalfCheetah-v4", PAPERS, SECOND),
+    "HalfCheetah, 10–19: all, α = 0.01 of Q, ε = 0.02": ("HalfCheetah-v4", MEDIUM, SECOND),
+}
 
 
-def folders(task, name):
-    return [f"stronger-term/{task}/{name}/seeds={seeds}" for seeds in ("0-4", "5-9")]
+def folders(task, name, seeds=FIRST):
+    return [f"stronger-term/{task}/{name}/seeds={block}" for block in seeds]
 
 
-def scored(task, name):
-    seeds = several(folders(task, name), ENDS[task])
-    assert len(seeds) == 10
-    return seeds
+def scored(task, name, seeds=FIRST):
+    found = several(folders(task, name, seeds), ENDS[task])
+    assert len(found) == 10
+    return found
+
+
+def names_on(task):
+    return sorted(path.name for path in (HERE / task).iterdir())
 
 
 def measured(task, name, quantity):
@@ -42,18 +55,18 @@ def logged(task, name, metric):
 
 
 def p_of(task, name, quantity):
-    both = (measured(task, one, quantity) for one in (name, "alpha=0"))
+    both = (measured(task, one, quantity) for one in (name, CONTROL))
     return ttest_ind(*both, equal_var=False).pvalue
 
 
 @pytest.mark.parametrize(
     ("task", "words"),
-    [*(("Hopper-v4", words) for words in ROWS), *(("HalfCheetah-v4", list(ROWS)[row]) for row in (0, 3))],
+    [(task, words) for task in ENDS for words in ROWS if ROWS[words] in names_on(task)],
 )
 def test_the_table(task, words):
     name, end = ROWS[words], ENDS[task]
     seeds = scored(task, name)
-    p = "" if name == "alpha=0" else short(p_value(seeds, scored(task, "alpha=0"), end))
+    p = "" if name == CONTROL else short(p_value(seeds, scored(task, CONTROL), end))
     expected = [last(seeds, end), p]
     for quantity, digits in (
         ("return_members_mean", 0),
@@ -67,20 +80,71 @@ def test_the_table(task, words):
     assert cells(found, f"{task.removesuffix('-v4')}: {words}") == expected
 
 
+def looks_best(task):
+    """Return the setting with the term that has the highest mean return on the seeds 0–9."""
+    others = [name for name in names_on(task) if name != CONTROL]
+    return max(others, key=lambda name: np.mean(last_means(scored(task, name), ENDS[task])))
+
+
+@pytest.mark.parametrize("words", AGAIN)
+def test_the_table_of_more_seeds(words):
+    task, name, seeds = AGAIN[words]
+    both, end = (scored(task, name, seeds), scored(task, CONTROL, seeds)), ENDS[task]
+    change = f"{gain(*both, end)} ({interval(*both, end).removesuffix(' %')})".replace("-", "−")
+    expected = [*(last(each, end) for each in both), change, ", ".join(map(short, both_p(*both, end)))]
+    assert cells(table_of(STRONGER, "task, seeds: who follows the term"), words) == expected
+
+
+def together(task, name, *blocks):
+    """Return the seeds of several sets, with a setting and with α = 0."""
+    return [[seed for seeds in blocks for seed in scored(task, which, seeds)] for which in (name, CONTROL)]
+
+
+def test_what_is_said_of_more_seeds():
+    text = flat(STRONGER)
+    assert (looks_best("Hopper-v4"), looks_best("HalfCheetah-v4")) == (MILD, PAPERS)
+    again = {task: p_value(*together(task, looks_best(task), SECOND), end) for task, end in ENDS.items()}
+    assert again["Hopper-v4"] < again["HalfCheetah-v4"]
+    assert f"after a p of {again['Hopper-v4']:.3f}, on seeds 20–29" in text
+    assert f"(with Holm's correction for the two tasks p = {2 * again['Hopper-v4']:.2f})" in text
+    both, end = together("Hopper-v4", MILD, FIRST, SECOND, THIRD), ENDS["Hopper-v4"]
+    found = f"{gain(*both, end)} higher ({interval(*both, end)}; p = {short(p_value(*both, end))})"
+    assert f"Over all thirty the return is {found}." in text
+    task, end = "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
+    assert {gain(*together(task, PAPERS, seeds), end) for seeds in (FIRST, SECOND)} == {"3 %"}
+    both = together(task, MEDIUM, FIRST, SECOND)
+    lower = [gain(*together(task, MEDIUM, seeds), end).removeprefix("-") for seeds in (FIRST, SECOND)]
+    welch, ranks = map(short, both_p(*both, end))
+    said = "{} less in the first set, {} less in the second".format(*lower)
+    said += f", over all twenty seeds {interval(*both, end)} (p = {welch}, by ranks {ranks}; not corrected"
+    assert f"**With α = 0.01 of Q HalfCheetah-v4 has less, it is suggested**: {said}" in text
+    assert all(p_value(*together(task, MEDIUM, seeds), end) > 0.05 for seeds in (FIRST, SECOND))
+    less = gain(*both, end).removeprefix("-")
+    assert f"on HalfCheetah-v4 {less} less return is suggested ([more](stronger-term.md))" in flat(DIVERSITY)
+    both = together(task, PAPERS, FIRST, SECOND)
+    assert f"over all twenty seeds {interval(*both, end)} (p = {short(p_value(*both, end))})" in text
+
+
+def both_p(one, other, end):
+    return p_values(last_means(one, end), last_means(other, end))
+
+
 @pytest.mark.parametrize("task", ENDS)
 def test_the_settings(task):
-    names = [path.name for path in (ROOT / "results" / "stronger-term" / task).iterdir()]
     changed = {"alpha", "alpha_scale", "epsilon", "regularise", "seeds"}
     kept = []
-    for name in names:
-        for run in folders(task, name):
+    for name in names_on(task):
+        kept_seeds = [path.name.removeprefix("seeds=") for path in (HERE / task / name).iterdir()]
+        more = {block for t, n, blocks in AGAIN.values() if t == task and name in (n, CONTROL) for block in blocks}
+        assert sorted(kept_seeds) == sorted({*FIRST, *more})
+        for run in folders(task, name, kept_seeds):
             config = tomllib.loads((ROOT / "results" / run / "config.toml").read_text())
             said = {
-                "alpha=0": {"alpha": 0},
-                "paper": {"alpha": 0.2, "regularise": "selected", "epsilon": 0.1, "alpha_scale": "absolute"},
-                "all,alpha=0.2": {"alpha": 0.2, "alpha_scale": "absolute"},
-                "all,q,alpha=0.01": {"alpha": 0.01, "alpha_scale": "q"},
-                "all,q,alpha=0.1": {"alpha": 0.1, "alpha_scale": "q"},
+                CONTROL: {"alpha": 0},
+                PAPERS: {"alpha": 0.2, "regularise": "selected", "epsilon": 0.1, "alpha_scale": "absolute"},
+                MILD: {"alpha": 0.2, "alpha_scale": "absolute"},
+                MEDIUM: {"alpha": 0.01, "alpha_scale": "q"},
+                STRONG: {"alpha": 0.1, "alpha_scale": "q"},
             }[name]
             said |= {"regularise": "all", "epsilon": 0.02} if name.startswith("all") else {}
             assert {key: config[key] for key in said} == said
@@ -98,21 +162,21 @@ def test_the_settings(task):
 
 def test_what_is_said_of_members_and_returns():
     text, task, end = flat(STRONGER), "Hopper-v4", ENDS["Hopper-v4"]
-    named = [np.mean(measured(task, name, "discriminator_accuracy")) for name in (MEDIUM, "alpha=0", STRONG)]
+    named = [np.mean(measured(task, name, "discriminator_accuracy")) for name in (MEDIUM, CONTROL, STRONG)]
     p = [p_of(task, MEDIUM, quantity) for quantity in ("kl_members", "kl_members_any_episode", "action_distance")]
     said = "the discriminator names {:.2f} of the pairs, with α = 0 it names {:.2f};".format(*named)
     said += f" KL (p = {p[0]:.3f}; biased the other way, {p[1]:.3f}) and distance (p {small(p[2])}) are higher."
     assert f"With α = 0.01 of Q {said}" in text
     assert named[2] > 0.98
     assert np.mean(measured(task, STRONG, "kl_members")) > 0.95 * np.log(5)
-    control = scored(task, "alpha=0")
+    control = scored(task, CONTROL)
     both = [scored(task, name) for name in (MEDIUM, STRONG)]
-    ranks = [mannwhitneyu(last_means(seeds, end), last_means(control, end)).pvalue for seeds in both]
+    ranks = [both_p(seeds, control, end)[1] for seeds in both]
     gains = [gain(seeds, control, end).removeprefix("-") for seeds in both]
     assert [interval(seeds, control, end) for seeds in both] == ["−93 to −7 %", "−118 to −33 %"]
     assert f"{gains[0]} lower than with α = 0 (95 % interval 7 to 93 %; by ranks p = {ranks[0]:.3f})" in text
     assert f"{gains[1]} lower (33 to 118 %: the runs with α = 0 differ much; by ranks p {small(ranks[1])})" in text
-    p = sorted(p_value(scored(task, name), control, end) for name in ROWS.values() if name != "alpha=0")
+    p = sorted(p_value(scored(task, name), control, end) for name in ROWS.values() if name != CONTROL)
     assert [p_value(seeds, control, end) for seeds in both] == [p[1], p[0]]
     assert f"the p of Welch's test are {3 * p[1]:.3f} and {4 * p[0]:.3f}, so" in text
     assert f"as well (p = {p_of(task, STRONG, 'return_members_mean'):.3f}), though" in text
@@ -123,10 +187,10 @@ def test_what_is_said_of_members_and_returns():
 
 def test_what_is_said_of_visits():
     text, task = flat(STRONGER), "Hopper-v4"
-    visits = {name: np.mean(measured(task, name, "entropy_all")) for name in ("alpha=0", MEDIUM, STRONG)}
+    visits = {name: np.mean(measured(task, name, "entropy_all")) for name in (CONTROL, MEDIUM, STRONG)}
     p = {name: p_of(task, name, "entropy_all") for name in (MILD, MEDIUM, STRONG)}
-    own = [np.mean(measured(task, name, "entropy_members_mean")) for name in (STRONG, "alpha=0")]
-    said = f"is {visits['alpha=0']:.1f} nats with α = 0, {visits[MEDIUM]:.1f} with α = 0.01 of Q"
+    own = [np.mean(measured(task, name, "entropy_members_mean")) for name in (STRONG, CONTROL)]
+    said = f"is {visits[CONTROL]:.1f} nats with α = 0, {visits[MEDIUM]:.1f} with α = 0.01 of Q"
     said += f" (p = {short(p[MEDIUM])}), and {visits[STRONG]:.1f} with α = 0.1 of Q (p {small(p[STRONG])})"
     assert f"H(ρ) {said}" in text
     assert "H(ρ given z) is {:.1f} instead of {:.1f};".format(*own) in text
@@ -136,7 +200,7 @@ def test_what_is_said_of_visits():
 
 def test_what_is_said_of_replayed_states():
     text, task = flat(STRONGER), "Hopper-v4"
-    names = ("alpha=0", MEDIUM, STRONG, MILD)
+    names = (CONTROL, MEDIUM, STRONG, MILD)
     log_q, clipped = ([np.mean(logged(task, name, m)) for name in names] for m in ("own_log_q", "clipped_share"))
     said = "falls from {:.1f} with α = 0 to {:.1f} and {:.1f} (chance: -1.6)".format(*log_q[:3]).replace("-", "−")
     assert said in text
@@ -149,21 +213,21 @@ def test_what_is_said_of_weaker_terms():
     text, task, end = flat(STRONGER), "Hopper-v4", ENDS["Hopper-v4"]
     assert f"named more often (p {small(p_of(task, MILD, 'discriminator_accuracy'))})" in text
     others = [short(p_of(task, MILD, quantity)) for quantity in ("kl_members", "action_distance")]
-    seeds, control = scored(task, MILD), scored(task, "alpha=0")
+    seeds, control = scored(task, MILD), scored(task, CONTROL)
     said = "For KL (p = {}), distance (p = {}) and return".format(*others)
     found = f"({gain(seeds, control, end)}, interval {interval(seeds, control, end)})".replace("-", "−")
     assert f"{said} {found} no difference is shown" in text
     quantities = ("discriminator_accuracy", "kl_members", "action_distance", "entropy_all", "entropy_members_mean")
-    least = [p_of(task, "paper", quantity) for quantity in quantities]
-    least.append(p_value(scored(task, "paper"), control, end))
+    least = [p_of(task, PAPERS, quantity) for quantity in quantities]
+    least.append(p_value(scored(task, PAPERS), control, end))
     assert f"none is shown for any of these (p ≥ {np.floor(100 * min(least)) / 100:.2f})" in text
 
 
 def test_what_is_said_of_halfcheetah():
     text, task, end = flat(STRONGER), "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
-    seeds, control = scored(task, MEDIUM), scored(task, "alpha=0")
+    seeds, control = scored(task, MEDIUM), scored(task, CONTROL)
     named, kl, distance = (
-        "{:.2f} instead of {:.2f}".format(*(np.mean(measured(task, name, quantity)) for name in (MEDIUM, "alpha=0")))
+        "{:.2f} instead of {:.2f}".format(*(np.mean(measured(task, name, quantity)) for name in (MEDIUM, CONTROL)))
         for quantity in ("discriminator_accuracy", "kl_members", "action_distance")
     )
     assert f"is named in {named} of the pairs, the KL is {kl} nats, the distance {distance} (all p < 0.001)" in text
@@ -172,13 +236,34 @@ def test_what_is_said_of_halfcheetah():
     lower = gain(seeds, control, end).removeprefix("-")
     low, high = interval(seeds, control, end).removesuffix(" %").split(" to ")
     found = f"{lower} lower (interval of the difference {low} to {high} %; p = {short(p_value(seeds, control, end))}"
-    ranks = mannwhitneyu(last_means(seeds, end), last_means(control, end)).pvalue
-    assert f"{found}, by ranks {short(ranks)})" in text
+    assert f"{found}, by ranks {short(both_p(seeds, control, end)[1])})" in text
     alone, visits = (short(p_of(task, MEDIUM, quantity)) for quantity in ("return_members_mean", "entropy_all"))
     assert f"Members that act alone have less (p = {alone})" in text
     assert f"H(ρ): p = {visits}" in text
-    log_q = [np.mean(logged(task, name, "own_log_q")) for name in (MEDIUM, "alpha=0")]
+    log_q = [np.mean(logged(task, name, "own_log_q")) for name in (MEDIUM, CONTROL)]
     assert "with a mean log q of {:.1f} instead of {:.1f}".format(*log_q).replace("-", "−") in text
+
+
+def test_what_is_said_of_weaker_terms_on_halfcheetah():
+    text, task, end = flat(STRONGER), "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
+    control = scored(task, CONTROL)
+    named, kl = (np.mean(measured(task, MILD, quantity)) for quantity in ("discriminator_accuracy", "kl_members"))
+    p = {
+        quantity: p_of(task, MILD, quantity) for quantity in ("discriminator_accuracy", "kl_members", "action_distance")
+    }
+    said = f"A member is named in {named:.2f} of the pairs (p {small(p['discriminator_accuracy'])}), and the KL is"
+    said += f" {kl:.2f} nats (p = {short(p['kl_members'])}); for the distance no difference is shown"
+    assert f"{said} (p = {short(p['action_distance'])})." in text
+    mild, paper = scored(task, MILD), scored(task, PAPERS)
+    lower, higher = (gain(seeds, control, end).removeprefix("-") for seeds in (mild, paper))
+    welch, ranks = map(short, both_p(mild, control, end))
+    said = f"The return is {lower} lower ({interval(mild, control, end)}; p = {welch}, by ranks {ranks})."
+    assert said in text
+    quantities = ("discriminator_accuracy", "kl_members", "kl_members_any_episode", "action_distance")
+    least = min(p_of(task, PAPERS, quantity) for quantity in quantities)
+    p = short(p_value(paper, control, end))
+    said = f"none is shown for any of these (p ≥ {np.floor(100 * least) / 100:.2f})."
+    assert f"{said} The return is {higher} higher ({interval(paper, control, end)}; p = {p})." in text
 
 
 @pytest.mark.parametrize("page", [PAGE, README], ids=["evidence", "README"])
@@ -186,5 +271,5 @@ def test_a_term_comparable_to_q_brings_no_gain(page):
     assert "In small ensembles a term comparable to Q makes members differ, [without a gain]" in flat(page)
     for task, end in ENDS.items():
         assert 0.5 < np.mean(logged(task, MEDIUM, "diversity_pull")) < 1
-        means = [np.mean(last_means(scored(task, name), end)) for name in (MEDIUM, "alpha=0")]
+        means = [np.mean(last_means(scored(task, name), end)) for name in (MEDIUM, CONTROL)]
         assert means[0] < means[1]
