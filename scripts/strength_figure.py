@@ -20,7 +20,9 @@ TASKS = {"Hopper-v4": 150_000, "HalfCheetah-v4": 100_000}  # and their steps
 NAMES = {  # by folder: what it is
     "alpha=0": "α = 0",
     "paper": "one member, α = 0.2, ε = 0.1 (the paper's)",
+    "all,epsilon=0.1": "all, α = 0.2, ε = 0.1",
     "all,alpha=0.2": "all, α = 0.2, ε = 0.02",
+    "one,q,alpha=0.01": "one member, α = 0.01 of Q, ε = 0.1",
     "all,q,alpha=0.01": "all, α = 0.01 of Q, ε = 0.02",
     "all,q,alpha=0.1": "all, α = 0.1 of Q, ε = 0.02",
 }
@@ -43,6 +45,9 @@ def main() -> None:
         print("\n".join(table(task)))
         draw(curves, dots, task)
     print("\n".join(again(*each) for each in AGAIN))
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
+    )
     figure.savefig(ROOT / "docs" / "images" / "strength.png")
 
 
@@ -58,16 +63,16 @@ def table(task: str) -> list[str]:
     return lines
 
 
-def again(task: str, name: str, seeds: tuple[str, str]) -> str:
+def again(task: str, name: str, seeds: tuple[str, ...]) -> str:
     """Return a row with what a setting gives on other seeds, beside α = 0 on the same."""
     ours, control = (evidence.last_means(read(task, which, seeds), TASKS[task]) for which in (name, CONTROL))
     cells = [spread(ours, 0), spread(control, 0), *evidence.gain(ours, control)]
-    first, last = seeds[0].split("-")[0], seeds[1].split("-")[1]
+    first, last = seeds[0].split("-")[0], seeds[-1].split("-")[1]
     return f"| {task.removesuffix('-v4')}, {first}–{last}: {NAMES[name]} | {' | '.join(cells)} |"
 
 
 def draw(curves: Axes, dots: Axes, task: str) -> None:
-    for colour, (name, words) in zip(COLOURS, NAMES.items(), strict=False):
+    for colour, (name, words) in zip((*COLOURS, "grey"), NAMES.items(), strict=True):
         if name not in present(task):
             continue
         found = read(task, name)
@@ -82,7 +87,6 @@ def draw(curves: Axes, dots: Axes, task: str) -> None:
     curves.set_title(task, fontsize=9)
     curves.set_xlabel("environment steps", fontsize=8)
     curves.set_ylabel("return, mean ± standard error", fontsize=8)
-    curves.legend(frameon=False, fontsize=7, loc="upper left")
     dots.set_xlabel("distance of two members' actions in the same state", fontsize=8)
     dots.set_ylabel("return, last 50k, a dot for each seed", fontsize=8)
     for axes in (curves, dots):

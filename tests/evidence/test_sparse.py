@@ -151,7 +151,8 @@ def test_what_is_said_of_returns():
     lower = {(CAR, ONE), (CAR, ALL)}
     assert {key for key, p in welch.items() if p < 0.05} == lower
     assert {key for key, p in ranks.items() if p < 0.05} == lower | {(CAR_2, ONE)}
-    assert f"by ranks one member has less (corrected {ranks[CAR_2, ONE]:.3f})" in text
+    assert f"by ranks one member has less ({ranks[CAR_2, ONE]:.3f} with Holm's correction for the four" in text
+    assert f"of the second trial; for all members {ranks[CAR_2, ALL]:.3f})" in text
     said = f"By ranks alone the term for all has less at 50k (p = {p_of(PENDULUM, ALL)[1]:.3f}, corrected"
     assert f"{said} {ranks[PENDULUM, ALL]:.3f})" in text
 
@@ -167,7 +168,9 @@ def test_what_is_said_of_pendulum_and_cartpole():
         for name in NAMES.values()
     }
     p = fisher_exact([[above[name], 20 - above[name]] for name in (ALL, CONTROL)]).pvalue
-    said = f"Of the twenty seeds of both trials {above[CONTROL]} have more than 100 there with α = 0,"
+    said = (
+        f"Of the twenty seeds of both trials {above[CONTROL]} have more than 100 in the last 10,000 steps with α = 0,"
+    )
     said += f" {above[ONE]} with one member, and {above[ALL]} with the term for all"
     assert f"{said} (looked at afterwards; {above[ALL]} against {above[CONTROL]}: p = {p:.3f})" in text
     rows = [row for name in NAMES.values() for run in folders(CARTPOLE, name) for row in train_rows(run)]
@@ -239,7 +242,7 @@ def test_the_table_of_diagnoses(words, quantity):
 
 def test_what_is_said_of_members():
     text, visits, own = flat(SPARSE), car("entropy_all"), car("entropy_members_mean")
-    assert f"is higher by {np.mean(visits[ALL]) - np.mean(visits[CONTROL]):.1f} nats" in text
+    assert f"estimate of H(ρ) is higher**, by {np.mean(visits[ALL]) - np.mean(visits[CONTROL]):.1f} nats" in text
     assert all(p_values(own[name], own[CONTROL])[0] > 0.05 for name in (ONE, ALL))
     assert "for a single member no difference is shown" in text
     assert np.mean(own[CONTROL]) > np.mean(visits[CONTROL])
@@ -249,6 +252,9 @@ def test_what_is_said_of_members():
         least, *others = sorted(members.values())
         assert least < -7
         assert min(others) > -1.5
+    far = car("farthest")
+    more, p = np.mean(far[ALL]) - np.mean(far[CONTROL]), p_values(far[ALL], far[CONTROL])[0]
+    assert f"by {more:.2f} where all follow the term (p = {p:.3f})" in text
     reached = {name: sum(place >= 0.45 for seed in seeds for place in seed) for name, seeds in driven().items()}
     assert reached == {CONTROL: 0, ONE: 1, ALL: 0}
     assert sum(len(seed) for seeds in driven().values() for seed in seeds) == 1500

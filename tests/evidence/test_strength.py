@@ -16,11 +16,14 @@ HERE = ROOT / "results" / "stronger-term"
 ROWS = {
     "α = 0": "alpha=0",
     "one member, α = 0.2, ε = 0.1 (the paper's)": "paper",
+    "all, α = 0.2, ε = 0.1": "all,epsilon=0.1",
     "all, α = 0.2, ε = 0.02": "all,alpha=0.2",
+    "one member, α = 0.01 of Q, ε = 0.1": "one,q,alpha=0.01",
     "all, α = 0.01 of Q, ε = 0.02": "all,q,alpha=0.01",
     "all, α = 0.1 of Q, ε = 0.02": "all,q,alpha=0.1",
 }
 CONTROL, PAPERS = "alpha=0", "paper"
+ALL, OF_Q = "all,epsilon=0.1", "one,q,alpha=0.01"  # one change each
 MILD, MEDIUM, STRONG = "all,alpha=0.2", "all,q,alpha=0.01", "all,q,alpha=0.1"
 ENDS = {"Hopper-v4": 150_000, "HalfCheetah-v4": 100_000}
 FIRST, SECOND, THIRD = ("0-4", "5-9"), ("10-14", "15-19"), ("20-24", "25-29")
@@ -38,7 +41,7 @@ def folders(task, name, seeds=FIRST):
 
 def scored(task, name, seeds=FIRST):
     found = several(folders(task, name, seeds), ENDS[task])
-    assert len(found) == 10
+    assert len(found) == 5 * len(seeds)
     return found
 
 
@@ -80,9 +83,9 @@ def test_the_table(task, words):
     assert cells(found, f"{task.removesuffix('-v4')}: {words}") == expected
 
 
-def looks_best(task):
-    """Return the setting with the term that has the highest mean return on the seeds 0–9."""
-    others = [name for name in names_on(task) if name != CONTROL]
+def looks_best(task, unseen=(ALL, OF_Q)):
+    """Return the setting with the term that has the highest mean return on the seeds 0–9, of those seen by then."""
+    others = [name for name in names_on(task) if name not in (CONTROL, *unseen)]
     return max(others, key=lambda name: np.mean(last_means(scored(task, name), ENDS[task])))
 
 
@@ -109,18 +112,18 @@ def test_what_is_said_of_more_seeds():
     assert f"(with Holm's correction for the two tasks p = {2 * again['Hopper-v4']:.2f})" in text
     both, end = together("Hopper-v4", MILD, FIRST, SECOND, THIRD), ENDS["Hopper-v4"]
     found = f"{gain(*both, end)} higher ({interval(*both, end)}; p = {short(p_value(*both, end))})"
-    assert f"Over all thirty the return is {found}." in text
+    assert f"Over all thirty, with the ten that it was chosen by, the return is {found}." in text
     task, end = "HalfCheetah-v4", ENDS["HalfCheetah-v4"]
     assert {gain(*together(task, PAPERS, seeds), end) for seeds in (FIRST, SECOND)} == {"3 %"}
     both = together(task, MEDIUM, FIRST, SECOND)
     lower = [gain(*together(task, MEDIUM, seeds), end).removeprefix("-") for seeds in (FIRST, SECOND)]
     welch, ranks = map(short, both_p(*both, end))
     said = "{} less in the first set, {} less in the second".format(*lower)
-    said += f", over all twenty seeds {interval(*both, end)} (p = {welch}, by ranks {ranks}; not corrected"
-    assert f"**With α = 0.01 of Q HalfCheetah-v4 has less, it is suggested**: {said}" in text
+    said += f", and neither shows it alone. Over all twenty seeds it is {interval(*both, end)}"
+    assert f"for all HalfCheetah-v4 may have less**: {said} (p = {welch}, by ranks {ranks}), but" in text
     assert all(p_value(*together(task, MEDIUM, seeds), end) > 0.05 for seeds in (FIRST, SECOND))
-    less = gain(*both, end).removeprefix("-")
-    assert f"on HalfCheetah-v4 {less} less return is suggested ([more](stronger-term.md))" in flat(DIVERSITY)
+    said = "the return is {} lower on ten seeds and {} on ten others, which neither set shows".format(*lower)
+    assert f"on HalfCheetah-v4 {said} alone ([more](stronger-term.md))" in flat(DIVERSITY)
     both = together(task, PAPERS, FIRST, SECOND)
     assert f"over all twenty seeds {interval(*both, end)} (p = {short(p_value(*both, end))})" in text
 
@@ -141,12 +144,13 @@ def test_the_settings(task):
             config = tomllib.loads((ROOT / "results" / run / "config.toml").read_text())
             said = {
                 CONTROL: {"alpha": 0},
-                PAPERS: {"alpha": 0.2, "regularise": "selected", "epsilon": 0.1, "alpha_scale": "absolute"},
-                MILD: {"alpha": 0.2, "alpha_scale": "absolute"},
-                MEDIUM: {"alpha": 0.01, "alpha_scale": "q"},
-                STRONG: {"alpha": 0.1, "alpha_scale": "q"},
+                PAPERS: {"alpha": 0.2, "alpha_scale": "absolute", "regularise": "selected", "epsilon": 0.1},
+                ALL: {"alpha": 0.2, "alpha_scale": "absolute", "regularise": "all", "epsilon": 0.1},
+                OF_Q: {"alpha": 0.01, "alpha_scale": "q", "regularise": "selected", "epsilon": 0.1},
+                MILD: {"alpha": 0.2, "alpha_scale": "absolute", "regularise": "all", "epsilon": 0.02},
+                MEDIUM: {"alpha": 0.01, "alpha_scale": "q", "regularise": "all", "epsilon": 0.02},
+                STRONG: {"alpha": 0.1, "alpha_scale": "q", "regularise": "all", "epsilon": 0.02},
             }[name]
-            said |= {"regularise": "all", "epsilon": 0.02} if name.startswith("all") else {}
             assert {key: config[key] for key in said} == said
             kept.append({key: value for key, value in config.items() if key not in changed})
     assert all(each == kept[0] for each in kept)
@@ -176,7 +180,7 @@ def test_what_is_said_of_members_and_returns():
     assert [interval(seeds, control, end) for seeds in both] == ["−93 to −7 %", "−118 to −33 %"]
     assert f"{gains[0]} lower than with α = 0 (95 % interval 7 to 93 %; by ranks p = {ranks[0]:.3f})" in text
     assert f"{gains[1]} lower (33 to 118 %: the runs with α = 0 differ much; by ranks p {small(ranks[1])})" in text
-    p = sorted(p_value(scored(task, name), control, end) for name in ROWS.values() if name != CONTROL)
+    p = sorted(p_value(scored(task, name), control, end) for name in (PAPERS, MILD, MEDIUM, STRONG))
     assert [p_value(seeds, control, end) for seeds in both] == [p[1], p[0]]
     assert f"the p of Welch's test are {3 * p[1]:.3f} and {4 * p[0]:.3f}, so" in text
     assert f"as well (p = {p_of(task, STRONG, 'return_members_mean'):.3f}), though" in text
@@ -205,7 +209,7 @@ def test_what_is_said_of_replayed_states():
     said = "falls from {:.1f} with α = 0 to {:.1f} and {:.1f} (chance: -1.6)".format(*log_q[:3]).replace("-", "−")
     assert said in text
     none, medium, strong, mild = (f"{100 * share:.0f}" for share in clipped)
-    assert f"{medium} and {strong} % of the pairs are clipped, where it is {none} % with α = 0" in text
+    assert f"{medium} and {strong} % of the pairs are clipped at ε = 0.02, where it is {none} % with α = 0 at" in text
     assert f"{mild} % of the pairs are clipped, and members are named more" in text
 
 
@@ -220,7 +224,12 @@ def test_what_is_said_of_weaker_terms():
     quantities = ("discriminator_accuracy", "kl_members", "action_distance", "entropy_all", "entropy_members_mean")
     least = [p_of(task, PAPERS, quantity) for quantity in quantities]
     least.append(p_value(scored(task, PAPERS), control, end))
-    assert f"none is shown for any of these (p ≥ {np.floor(100 * min(least)) / 100:.2f})" in text
+    paper = scored(task, PAPERS)
+    said = (
+        f"no difference from α = 0 is shown in any of these (p ≥ {np.floor(100 * min(least)) / 100:.2f}). The return is"
+    )
+    lower = gain(paper, control, end).removeprefix("-")
+    assert f"{said} {lower} lower ({interval(paper, control, end).removesuffix(' %')} %)" in text
 
 
 def test_what_is_said_of_halfcheetah():
@@ -241,7 +250,7 @@ def test_what_is_said_of_halfcheetah():
     assert f"Members that act alone have less (p = {alone})" in text
     assert f"H(ρ): p = {visits}" in text
     log_q = [np.mean(logged(task, name, "own_log_q")) for name in (MEDIUM, CONTROL)]
-    assert "with a mean log q of {:.1f} instead of {:.1f}".format(*log_q).replace("-", "−") in text
+    assert "the mean log q is {:.1f} instead of {:.1f}".format(*log_q).replace("-", "−") in text
 
 
 def test_what_is_said_of_weaker_terms_on_halfcheetah():
@@ -262,13 +271,92 @@ def test_what_is_said_of_weaker_terms_on_halfcheetah():
     quantities = ("discriminator_accuracy", "kl_members", "kl_members_any_episode", "action_distance")
     least = min(p_of(task, PAPERS, quantity) for quantity in quantities)
     p = short(p_value(paper, control, end))
-    said = f"none is shown for any of these (p ≥ {np.floor(100 * least) / 100:.2f})."
+    said = f"no difference is shown in any of these (p ≥ {np.floor(100 * least) / 100:.2f})."
     assert f"{said} The return is {higher} higher ({interval(paper, control, end)}; p = {p})." in text
+
+
+def between(quantity, one, other):
+    """Return Welch's p between two settings on HalfCheetah-v4 and on Hopper-v4."""
+    both = ([measured(task, name, quantity) for name in (one, other)] for task in ("HalfCheetah-v4", "Hopper-v4"))
+    return [ttest_ind(*each, equal_var=False).pvalue for each in both]
+
+
+def test_what_is_said_of_one_change():
+    text = flat(STRONGER)
+    named = {
+        task: [np.mean(measured(task, name, "discriminator_accuracy")) for name in (ALL, OF_Q, CONTROL)]
+        for task in ENDS
+    }
+    p = {task: [p_of(task, name, "discriminator_accuracy") for name in (ALL, OF_Q)] for task in ENDS}
+    said = "in {:.2f} and {:.2f} instead of {:.2f}"
+    hopper, cheetah = (said.format(*named[task]) for task in ENDS)
+    some = " and ".join(map(small, p["Hopper-v4"]))
+    assert f"either**: {hopper} of the pairs on Hopper-v4 (p = {some}), {cheetah} on HalfCheetah-v4 (p < 0.001)" in text
+    assert max(p["HalfCheetah-v4"]) < 0.001
+    kl = [np.mean(measured("HalfCheetah-v4", name, "kl_members")) for name in (OF_Q, CONTROL)]
+    p = {
+        quantity: {(task, name): p_of(task, name, quantity) for task in ENDS for name in (ALL, OF_Q)}
+        for quantity in ("kl_members", "action_distance")
+    }
+    found = small(p["kl_members"].pop(("HalfCheetah-v4", OF_Q)))
+    assert "relative to Q on HalfCheetah-v4**, {:.2f} instead of {:.2f} nats".format(*kl) + f" (p {found})" in text
+    kl, distance = (np.floor(100 * min(each.values())) / 100 for each in p.values())
+    assert f"KL of the other three (p ≥ {kl:.2f}) and for the distance of all four (p ≥ {distance:.2f}) no" in text
+    named, kl = (
+        [np.mean(measured("HalfCheetah-v4", name, quantity)) for name in (MILD, ALL)]
+        for quantity in ("discriminator_accuracy", "kl_members")
+    )
+    p, p_kl = (between(quantity, MILD, ALL) for quantity in ("discriminator_accuracy", "kl_members"))
+    said = "in {:.2f} of the pairs with ε = 0.02, in {:.2f} with 0.1".format(*named) + f" (p {small(p[0])})"
+    said += ", and the KL is {:.2f} instead of {:.2f} nats".format(*kl) + f" (p = {small(p_kl[0])})"
+    assert f"{said}. On Hopper-v4 this is not shown (p = {short(p[1])} and {short(p_kl[1])})" in text
+
+
+def test_what_is_said_of_one_change_beside_the_papers_setting():
+    text = flat(STRONGER)
+    named = [each for name in (ALL, OF_Q) for each in between("discriminator_accuracy", name, PAPERS)]
+    assert f"with either on both tasks (p ≤ {np.ceil(1000 * max(named)) / 1000:.3f})" in text
+    found = {}
+    for task, end in ENDS.items():
+        for name in (ALL, OF_Q):
+            both = scored(task, name), scored(task, PAPERS)
+            found[task, name] = gain(*both, end).removeprefix("-"), interval(*both, end), p_value(*both, end)
+    (all_gain, all_ends, all_p), (of_q_gain, of_q_ends, of_q_p) = (
+        found["HalfCheetah-v4", name] for name in (ALL, OF_Q)
+    )
+    said = f"the return is {all_gain} lower where all follow ({all_ends}; p = {all_p:.3f})"
+    said += (
+        f" and {of_q_gain} lower with α relative to Q ({of_q_ends}; p = {of_q_p:.3f}, with Holm's correction for four"
+    )
+    assert of_q_p == min(p for *_, p in found.values())
+    (all_gain, _, all_p), (of_q_gain, _, of_q_p) = (found["Hopper-v4", name] for name in (ALL, OF_Q))
+    said += (
+        f" {4 * min(p for *_, p in found.values()):.3f}); on Hopper-v4 it is higher by {all_gain.removesuffix(' %')}"
+    )
+    assert f"{said} and {of_q_gain} (p = {all_p:.2f} and {of_q_p:.2f})" in text
+
+
+def test_what_is_said_of_one_change_and_returns():
+    text = flat(STRONGER)
+    pairs = {(task, name): (scored(task, name), scored(task, CONTROL)) for task in ENDS for name in (ALL, OF_Q)}
+    gains = {key: gain(*pair, ENDS[key[0]]).removeprefix("-") for key, pair in pairs.items()}
+    ends = {key: interval(*pair, ENDS[key[0]]) for key, pair in pairs.items()}
+    p = sorted(p_value(*pair, ENDS[key[0]]) for key, pair in pairs.items())
+    hopper, cheetah = ([(task, name) for name in (ALL, OF_Q)] for task in ENDS)
+    said = (
+        f"On Hopper-v4 it is {gains[hopper[0]]} higher where all follow (interval of the difference {ends[hopper[0]]})"
+    )
+    said += f" and {gains[hopper[1]]} higher with α relative to Q ({ends[hopper[1]]}), on HalfCheetah-v4"
+    assert gains[cheetah[0]] == gains[cheetah[1]]
+    said += f" {gains[cheetah[0]]} lower with either ({ends[cheetah[0]]} and {ends[cheetah[1]]})."
+    assert (
+        f"{said} The p are {p[0]:.2f} to {p[-1]:.2f}, with Holm's correction for these four {4 * p[0]:.2f} and" in text
+    )
 
 
 @pytest.mark.parametrize("page", [PAGE, README], ids=["evidence", "README"])
 def test_a_term_comparable_to_q_brings_no_gain(page):
-    assert "In small ensembles a term comparable to Q makes members differ, [without a gain]" in flat(page)
+    assert "Where all members of small ensembles follow a term comparable to Q they differ, and [no gain]" in flat(page)
     for task, end in ENDS.items():
         assert 0.5 < np.mean(logged(task, MEDIUM, "diversity_pull")) < 1
         means = [np.mean(last_means(scored(task, name), end)) for name in (MEDIUM, CONTROL)]
