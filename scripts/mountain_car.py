@@ -20,7 +20,7 @@ def farthest(agent: teen.Agent, seed: int, member: int) -> np.ndarray:
     cars = gymnasium.make_vec("MountainCarContinuous-v0", EPISODES, vectorization_mode="sync")
     obs, _ = cars.reset(seed=seed)
     position = obs[:, 0]
-    for _ in range(STEPS - 1):  # the last one would begin new episodes
+    for _ in range(STEPS - 1):  # an episode's last step is left out
         obs, *_ = cars.step(agent.act(obs, seed=seed, member=member))
         position = np.maximum(position, obs[:, 0])
     cars.close()

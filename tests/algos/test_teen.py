@@ -267,13 +267,19 @@ def test_the_pull_of_the_diversity_term_equals_the_numpy_reference(scale):
     assert watched["diversity_pull"] == pytest.approx(np.mean(by_term) / np.mean(by_q), rel=1e-5)
 
 
-@pytest.mark.parametrize(("alpha", "expected"), [(0.0, 0.0), (0.2, np.inf)])
-def test_the_pull_where_q_has_no_gradient(alpha, expected):
-    """Critics whose hidden units are all dead give every action the same Q. A metric of NaN says nothing."""
+@pytest.mark.parametrize(
+    ("alpha", "weight", "expected"),
+    [(0.0, 0.0, 0.0), (0.2, 0.0, np.inf), (0.2, np.nan, np.nan)],
+    ids=["neither term has a gradient", "the log-q term alone", "a critic that diverged"],
+)
+def test_the_pull_where_q_has_no_gradient(alpha, weight, expected):
+    """Critics whose hidden units are all dead give every action the same Q. A metric of NaN says nothing of them."""
     cfg, batch = config(alpha=alpha, epsilon=1e-6), random_batch(ROWS, N)
     state = start(ALGO, cfg)
-    members = state.members._replace(critics=jax.tree.map(jnp.zeros_like, state.members.critics))
-    assert teen.metrics(cfg, state._replace(members=members), batch)["diversity_pull"] == expected
+    critics = jax.tree.map(lambda weights: jnp.full_like(weights, weight), state.members.critics)
+    members = state.members._replace(critics=critics)
+    pull = teen.metrics(cfg, state._replace(members=members), batch)["diversity_pull"]
+    assert np.array_equal(pull, expected, equal_nan=True)
 
 
 def test_config_warns_and_refuses():

@@ -206,11 +206,20 @@ def test_every_program_is_compiled_once(counter):
     assert sizes["learn"] == 1  # the tests on this layout learn with two lanes only
 
 
-def test_learning_is_compiled_ahead(monkeypatch):
-    chunks = []
-    monkeypatch.setattr(Trainer, "compile_ahead", lambda trainer, chunk: chunks.append(chunk))
-    run([7, 9])
-    assert chunks == [PLAN.chunk()]
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, [(PLAN.chunk(), True)]),
+        ({"log_every": 10**9}, [(PLAN.chunk(), False)]),  # as where speed is measured
+        ({"warmup": PLAN.steps}, []),
+    ],
+    ids=["learning and metrics", "no metrics", "random actions alone"],
+)
+def test_what_is_needed_is_compiled_ahead(changed, expected, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Trainer, "compile_ahead", lambda trainer, chunk, metrics: asked.append((chunk, metrics)))
+    run([7, 9], plan=replace(PLAN, **changed))
+    assert asked == expected
 
 
 @pytest.mark.parametrize(("sync", "age"), [(1, 0), (7, 5)], ids=["strictly in turn", "in chunks of 5"])

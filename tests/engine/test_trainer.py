@@ -71,8 +71,8 @@ def on_a_gpu(algo):
 @pytest.mark.parametrize("name", ["teen", "td3", "sac"])
 def test_what_is_compiled_ahead_is_what_learning_calls(name, compilations):
     trainer, rows = on_a_gpu(algos.find(name))
+    trainer.compile_ahead(len(rows), metrics=True)
     trainer.store(rows)
-    trainer.compile_ahead(len(rows))
     wait(trainer._ahead.values())
     assert compilations.count("jit(_learn)") == compilations.count("jit(_probe)") == 1
     trainer.learn(rows)
@@ -87,7 +87,8 @@ def test_what_cannot_be_compiled_is_an_error_of_learning():
         raise UserError("this cannot be traced")
 
     trainer, rows = on_a_gpu(algos.find("teen")._replace(update=update))
-    trainer.compile_ahead(len(rows))
+    trainer.compile_ahead(len(rows), metrics=False)
+    assert set(trainer._ahead) == {"learn"}
     assert isinstance(trainer._ahead["learn"].exception(), UserError)
     trainer.learn(rows)
     wait([trainer._handed[-1]])

@@ -1,5 +1,6 @@
 """The paper's ten tasks in both backends, against gymnasium and dm_control stepped by hand."""
 
+import subprocess
 import sys
 import warnings
 
@@ -12,6 +13,7 @@ from scipy.stats import ks_2samp
 from teen import envs
 from teen.envs import Lanes, names, pool
 from teen.errors import UserError
+from tests.envs.watching import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # dm_control looks for a display
@@ -267,21 +269,26 @@ def test_without_envpool_the_message_says_what_to_install(message, advice, monke
 @pytest.mark.parametrize(("version", "chosen"), [("1.2.5", "gymnasium"), ("1.2.6", "envpool"), ("1.10.0", "envpool")])
 def test_the_finger_is_not_stepped_with_an_envpool_in_which_it_makes_no_contact(version, chosen, monkeypatch):
     """`test_pretrained.py` plays an agent on it, which scores nothing without contact."""
-    monkeypatch.setattr(pool, "version", lambda package: version)
-    pool._version.cache_clear()
-    try:
-        for task in ("finger-spin", "finger-turn_easy", "finger-turn_hard"):
-            backend, notice = envs.choose_backend(f"dm_control/{task}", "auto")
-            assert backend == chosen
-            assert bool(pool.lacks(f"dm_control/{task}")) == (chosen == "gymnasium")
-        assert envs.choose_backend("dm_control/cheetah-run", "auto") == ("envpool", "")
-        if chosen == "gymnasium":
-            assert "in EnvPool before 1.2.6 the finger passes through what it should turn" in notice
-            for make in (envs.make, lambda name, count, _: envs.CompiledEnvs(name, count)):
-                with pytest.raises(UserError, match=r"dm_control/finger-spin: .* or take --backend gymnasium"):
-                    make("dm_control/finger-spin", 1, "envpool")
-    finally:
-        pool._version.cache_clear()
+    monkeypatch.setattr("envpool.__version__", version)
+    for task in ("finger-spin", "finger-turn_easy", "finger-turn_hard"):
+        backend, notice = envs.choose_backend(f"dm_control/{task}", "auto")
+        assert backend == chosen
+        assert bool(pool.lacks(f"dm_control/{task}")) == (chosen == "gymnasium")
+    assert envs.choose_backend("dm_control/cheetah-run", "auto") == ("envpool", "")
+    if chosen == "gymnasium":
+        assert "in EnvPool before 1.2.6 the finger passes through what it should turn" in notice
+        for make in (envs.make, lambda name, count, _: envs.CompiledEnvs(name, count)):
+            with pytest.raises(UserError, match=r"finger-spin: .* or take --backend auto --collector auto"):
+                make("dm_control/finger-spin", 1, "envpool")
+
+
+def test_envpool_is_not_imported_for_a_task_of_ones_own():
+    code = (
+        "import sys, tests.toys; from teen import envs; print(envs.choose_backend('tests.toys:PointMass-v0', 'auto'), "
+    )
+    code += "'envpool' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert found == "('gymnasium', '') False\n"
 
 
 def test_unknown_tasks_say_so():

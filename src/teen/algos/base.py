@@ -171,9 +171,9 @@ def saturated_share(actions: Array) -> Array:
 
 def pull(worth: Callable[[Array, Array], Array], actions: Array) -> Array:
     """Return how strongly a term moves actions, (..., action), where the rest of their worth has strength 1: the mean
-    length of its gradient over that of the rest's; 0 where neither has one. `worth` takes the actions and whether the
+    length of its gradient over that of the rest's; 0 where it has none. `worth` takes the actions and whether the
     term counts, 0 or 1."""
     gradient = jax.grad(lambda actions, counts: worth(actions, counts).sum())
     rest, whole = vmap(gradient, (None, 0))(actions, jnp.arange(2.0))
     of_term, of_rest = (jnp.sqrt(jnp.square(part).sum(-1)).mean() for part in (whole - rest, rest))
-    return jnp.where(of_term > 0, of_term / of_rest, 0.0)
+    return jnp.where(of_term == 0, 0.0, of_term / of_rest)

@@ -104,7 +104,8 @@ class Loop:
             except BaseException:
                 self.close()  # evaluations that were due have begun again
                 raise
-        self.trainer.compile_ahead(self.chunk)
+        if max(self.step, plan.warmup) < plan.steps:  # else nothing is left to learn
+            self.trainer.compile_ahead(self.chunk, metrics=plan.log_every <= plan.steps)
 
     def run(self) -> End:
         fault: EnvironmentFault | LearnerFault | None = None

@@ -96,7 +96,7 @@ class Trainer:
         """Return what a function says of the train state, once all work handed over before has been passed on."""
         return self._hand(lambda: question(self._train))
 
-    def compile_ahead(self, chunk: int) -> None:
+    def compile_ahead(self, chunk: int, metrics: bool) -> None:
         """Compile learning, in chunks of so many steps, and its metrics, while a GPU waits for the end of the warm-up.
 
         On a CPU the warm-up itself needs the cores; with a replay on the host learning has other arguments. A run that
@@ -108,10 +108,9 @@ class Trainer:
         packed = np.zeros((chunk, len(self._keys), self.layout.packed), np.float32)
         episodes = np.zeros(len(self._keys), int)
         compilers = ThreadPoolExecutor(2, "compiler")
-        self._ahead = {
-            "learn": compilers.submit(lambda: self.program.learn.lower(train, packed, None).compile()),
-            "probe": compilers.submit(lambda: self.program.probe.lower(train, episodes, None).compile()),
-        }
+        self._ahead["learn"] = compilers.submit(lambda: self.program.learn.lower(train, packed, None).compile())
+        if metrics:
+            self._ahead["probe"] = compilers.submit(lambda: self.program.probe.lower(train, episodes, None).compile())
         compilers.shutdown(wait=False)
 
     def train_state(self) -> TrainState:

@@ -198,6 +198,6 @@ def register_suite(name: str) -> None:
             from dm_control import suite  # noqa: F401
     except ImportError as error:
         raise UserError(
-            f"environment {name!r} needs Shimmy and dm_control, or EnvPool: "
+            f"environment {name!r} needs Shimmy and dm_control, or EnvPool, for finger tasks 1.2.6 or newer: "
             f"pip install 'teen-rl[dmc]' or 'teen-rl[fast]' ({one_line(error)})"
         ) from None

@@ -18,7 +18,6 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -68,19 +67,21 @@ def flaw(name: str) -> str:
     )
 
 
-@cache
 def _version() -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version("envpool"))[:3])
+    import envpool
+
+    return tuple(int(number) for number in re.findall(r"\d+", envpool.__version__)[:3])
 
 
 def lacks(name: str) -> str:
     """Return why EnvPool cannot step this task, of Gymnasium's MuJoCo or of the suite; empty where it can."""
-    if reason := unavailable():
+    own = ":" in name  # for somebody's own task EnvPool need not be imported
+    if not own and (reason := unavailable()):
         return f"--backend envpool cannot be used: {reason}"
-    if ":" in name or not _has(name):
+    if own or not _has(name):
         return f"EnvPool does not offer {name!r}; try --backend gymnasium, or see teen envs"
     if reason := flaw(name):
-        return f"--backend envpool cannot be used for {name}: {reason}, or take --backend gymnasium"
+        return f"--backend envpool cannot be used for {name}: {reason}, or take --backend auto --collector auto"
     return ""
 
 
