@@ -2,7 +2,6 @@
 docs/images/sparse.png."""
 
 import csv
-import gzip
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import evidence
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, ttest_ind
+from strength_figure import rows, spread
 
 from teen.report import runs
 from teen.report.figures import COLOURS, short_step
@@ -99,10 +99,6 @@ def row(first: str, cells: list[str]) -> str:
     return f"| {first} | {' | '.join(cell.replace('-', '−') for cell in cells)} |"
 
 
-def spread(values: np.ndarray, digits: int) -> str:
-    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
-
-
 def folders(trial: str, name: str) -> list[Path]:
     return sorted((RUNS / trial / name).iterdir())
 
@@ -119,18 +115,10 @@ def after_warmup(trial: str, name: str) -> np.ndarray:
     return returns[:, steps > WARMUP].mean(1)
 
 
-def rows(trial: str, name: str, file: str) -> list[dict[str, str]]:
-    found = []
-    for folder in folders(trial, name):
-        with gzip.open(folder / file, "rt") as text:
-            found += csv.DictReader(text)
-    return found
-
-
 def members(trial: str, name: str, step: int) -> np.ndarray:
     """Return the mean return of the members, each acting alone, a number a seed."""
     found = defaultdict(list)
-    for line in rows(trial, name, "eval.csv.gz"):
+    for line in rows(folders(trial, name), "eval.csv.gz"):
         if int(line["step"]) == step and line["policy"] != "mean":
             found[line["seed"]].append(float(line["return"]))
     return np.array([np.mean(returns) for returns in found.values()])
@@ -139,11 +127,13 @@ def members(trial: str, name: str, step: int) -> np.ndarray:
 def logged(trial: str, name: str, metric: str) -> float:
     """Return the median of a metric of train.csv after the warm-up, over all seeds. Where no actor had a gradient, an
     earlier version logged NaN for the pull."""
-    return np.nanmedian([float(r[metric]) for r in rows(trial, name, "train.csv.gz") if int(r["step"]) > WARMUP])
+    return np.nanmedian(
+        [float(r[metric]) for r in rows(folders(trial, name), "train.csv.gz") if int(r["step"]) > WARMUP]
+    )
 
 
 def diagnosed(name: str, quantity: str) -> np.ndarray:
-    found = rows(CAR, name, "diagnostics.csv.gz")
+    found = rows(folders(CAR, name), "diagnostics.csv.gz")
     return np.array([float(line["value"]) for line in found if line["quantity"] == quantity])
 
 

@@ -1,4 +1,4 @@
-"""Show what a stronger term of the discriminator gives: print the table of results/stronger-term, write
+"""Show what a stronger term of the discriminator gives: print the tables of results/stronger-term, write
 docs/images/strength.png."""
 
 import csv
@@ -31,19 +31,21 @@ FIRST = ("0-4", "5-9")  # seeds
 AGAIN = [  # what was trained with more seeds, beside α = 0
     ("Hopper-v4", "all,alpha=0.2", ("10-14", "15-19")),
     ("Hopper-v4", "all,alpha=0.2", ("20-24", "25-29")),
+    ("Hopper-v4", "one,q,alpha=0.01", ("10-14", "15-19", "20-24", "25-29")),
     ("HalfCheetah-v4", "paper", ("10-14", "15-19")),
     ("HalfCheetah-v4", "all,q,alpha=0.01", ("10-14", "15-19")),
 ]
 WINDOW = 50_000
-DIAGNOSED = {"return_members_mean": 0, "discriminator_accuracy": 2, "kl_members": 2, "action_distance": 2}  # digits
+MEMBERS = {"discriminator_accuracy": 2, "kl_members": 2, "action_distance": 2, "entropy_all": 1}  # digits
 
 
 def main() -> None:
     figure = Figure(figsize=(9, 6), dpi=120, layout="constrained")
     panels = figure.subplots(len(TASKS), 2, width_ratios=(3, 2))
     for (curves, dots), task in zip(panels, TASKS, strict=True):
-        print("\n".join(table(task)))
         draw(curves, dots, task)
+    for row in (returns, members):
+        print("\n".join(row(task, name) for task in TASKS for name in present(task)))
     print("\n".join(again(*each) for each in AGAIN))
     figure.legend(
         *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
@@ -51,16 +53,27 @@ def main() -> None:
     figure.savefig(ROOT / "docs" / "images" / "strength.png")
 
 
-def table(task: str) -> list[str]:
-    lines = []
-    scores = {name: evidence.last_means(read(task, name), TASKS[task]) for name in present(task)}
-    for name, score in scores.items():
-        p = ttest_ind(score, scores[CONTROL], equal_var=False).pvalue
-        cells = [spread(score, 0), "" if name == CONTROL else evidence.p_text(p)]
-        cells += [spread(diagnosed(task, name, quantity), digits) for quantity, digits in DIAGNOSED.items()]
-        cells.append(f"{np.mean(logged(task, name, 'diversity_pull')):.2f}")
-        lines.append(f"| {task.removesuffix('-v4')}: {NAMES[name]} | {' | '.join(cells)} |")
-    return lines
+def returns(task: str, name: str) -> str:
+    """Return a row with the strength of the term, the return and its gain, and the return of a member alone."""
+    score, control = (evidence.last_means(read(task, which), TASKS[task]) for which in (name, CONTROL))
+    alone, control_alone = (diagnosed(task, which, "return_members_mean") for which in (name, CONTROL))
+    cells = [f"{np.mean(logged(task, name, 'diversity_pull')):.2f}", spread(score, 0)]
+    if name == CONTROL:
+        cells += ["", "", spread(alone, 0), ""]
+    else:
+        cells += [*evidence.gain(score, control), spread(alone, 0), p_text(alone, control_alone)]
+    return f"| {task.removesuffix('-v4')}: {NAMES[name]} | {' | '.join(cells)} |"
+
+
+def members(task: str, name: str) -> str:
+    """Return a row with how members differ, each measure with its p, and how the term fares in replayed states."""
+    cells = []
+    for quantity, digits in MEMBERS.items():
+        values, control = (diagnosed(task, which, quantity) for which in (name, CONTROL))
+        cells.append(spread(values, digits) + ("" if name == CONTROL else f" ({p_text(values, control)})"))
+    cells.append(f"{np.mean(logged(task, name, 'own_log_q')):.1f}".replace("-", "−"))
+    cells.append(f"{100 * np.mean(logged(task, name, 'clipped_share')):.0f} %")
+    return f"| {task.removesuffix('-v4')}: {NAMES[name]} | {' | '.join(cells)} |"
 
 
 def again(task: str, name: str, seeds: tuple[str, ...]) -> str:
@@ -94,6 +107,10 @@ def draw(curves: Axes, dots: Axes, task: str) -> None:
         axes.grid(alpha=0.25)
 
 
+def p_text(values: np.ndarray, control: np.ndarray) -> str:
+    return evidence.p_text(ttest_ind(values, control, equal_var=False).pvalue)
+
+
 def spread(values: np.ndarray, digits: int) -> str:
     return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=1):.{digits}f}"
 
@@ -110,21 +127,22 @@ def read(task: str, name: str, seeds: tuple[str, ...] = FIRST) -> list[runs.Run]
     return [runs.read(folder) for folder in folders(task, name, seeds)]
 
 
-def rows(task: str, name: str, file: str) -> list[dict[str, str]]:
+def rows(folders: list[Path], file: str) -> list[dict[str, str]]:
+    """Return the rows of a compressed table, those of several folders one after the other."""
     found = []
-    for folder in folders(task, name):
+    for folder in folders:
         with gzip.open(folder / file, "rt") as text:
             found += csv.DictReader(text)
     return found
 
 
 def diagnosed(task: str, name: str, quantity: str) -> np.ndarray:
-    found = rows(task, name, "diagnostics.csv.gz")
+    found = rows(folders(task, name), "diagnostics.csv.gz")
     return np.array([float(row["value"]) for row in found if row["quantity"] == quantity])
 
 
 def logged(task: str, name: str, metric: str) -> np.ndarray:
-    found = rows(task, name, "train.csv.gz")
+    found = rows(folders(task, name), "train.csv.gz")
     return np.array([float(row[metric]) for row in found if int(row["step"]) > TASKS[task] - WINDOW])
 
 

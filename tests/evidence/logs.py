@@ -68,6 +68,14 @@ def p_values(values, control):
     return ttest_ind(values, control, equal_var=False).pvalue, mannwhitneyu(values, control).pvalue
 
 
+def holm(p):
+    """Return the p after the correction: the smallest times their number, the next times one less, and so on."""
+    corrected, least = {}, 0.0
+    for place, pair in enumerate(sorted(p, key=p.get)):
+        least = corrected[pair] = min(1.0, max(least, (len(p) - place) * p[pair]))
+    return corrected
+
+
 def best(seeds, step):
     return spread([means[steps <= step].max() for steps, means in seeds])
 

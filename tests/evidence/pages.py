@@ -49,9 +49,9 @@ def printed(algo, task, step):
     return f"{rows[0]['mean']} ± {rows[0]['spread']}" if rows else "–"
 
 
-def beats(label, over, report="report", step=500_000, tasks=4):
-    """How often a run of one beats one of the other on so many tasks, with its interval, by `teen report`."""
+def beats(label, over, report="report", tasks=4):
+    """How often a run of one beats one of the other at 500k on so many tasks, with its interval, by `teen report`."""
     with (ROOT / "results/paper" / report / "data/improvement.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if (row["env"], row["step"]) == ("all", str(step))]
+        rows = [row for row in csv.DictReader(file) if (row["env"], row["step"]) == ("all", "500000")]
     (row,) = [row for row in rows if (row["label"], row["over"], row["environments"]) == (label, over, str(tasks))]
     return tuple(float(row[name]) for name in ("probability", "low", "high"))

@@ -4,7 +4,8 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from scipy.stats import mannwhitneyu, ttest_ind
+from scipy.stats import mannwhitneyu, nct, ttest_ind
+from scipy.stats import t as student
 
 from .logs import interval, last, last_means, p_value, spread, train_rows
 from .pages import DIVERSITY, PAGE, cells, flat, table_of
@@ -142,15 +143,15 @@ def test_diagnostics_at_one_million_steps():
     )
     p = [ttest_ind(teen, other, equal_var=False).pvalue for other in (td3, sac)]
     assert max(p) < 0.0015
-    assert "those of TD3 and SAC (p ≤ 0.001); with α = 0" in PAGE
+    assert "those of TD3 and SAC (p ≤ 0.001); with α = 0" in flat(PAGE)
     one, between = (
         np.mean([value for run in MILLION["TEEN"] for value in diagnosed(run, 1_000_000)[quantity]])
         for quantity in ("entropy_members_mean", "kl_members")
     )
     said = f"a single member has {one:.1f} nats, TD3 {np.mean(td3):.1f} and SAC {np.mean(sac):.1f}, and differences"
-    assert f"{said} between members add {between:.2f}" in PAGE
+    assert f"{said} between members add {between:.2f}" in flat(PAGE).replace("A single", "a single")
     p = [ttest_ind(without, other, equal_var=False).pvalue for other in (td3, sac)]
-    assert "p = {:.2f} and {:.2f}".format(*p) in PAGE
+    assert "p = {:.2f} and {:.2f}".format(*p) in flat(PAGE)
     hopper = [diagnosed(HALF.format("Hopper", alpha), 500_000) for alpha in ("0.2", "0")]
     apart = [np.mean(each["entropy_all"]) - np.mean(each["entropy_members_mean"]) for each in hopper]
     assert all(3.9 < difference < 4.2 for difference in apart)
@@ -191,3 +192,24 @@ def test_how_strong_the_term_is_beside_q():
     said = f"{min(pull):.2f} to {max(pull):.2f} between steps 30,000 and 50,000, while the mean Q rises from"
     assert f"{said} {q[0]:.1f} to {q[-1]:.1f}" in flat(DIVERSITY)
     assert round(np.mean(pull), 1) == 0.1
+
+
+def runs_needed(task, step):
+    """Return how many runs of each α find a difference of 10 % at p < 0.05 in eight of ten trials."""
+    teen, control = (last_means(all_runs(task, label, step, PAPER), step) for label in ("TEEN", "TEEN α = 0"))
+    both = np.sqrt((np.var(teen, ddof=1) + np.var(control, ddof=1)) / 2)
+    effect = 0.1 * np.mean(control) / both
+
+    def power(n):
+        beyond, centre = student.ppf(0.975, 2 * n - 2), effect * np.sqrt(n / 2)
+        return nct.sf(beyond, 2 * n - 2, centre) + nct.cdf(-beyond, 2 * n - 2, centre)
+
+    return next(n for n in range(2, 1000) if power(n) > 0.8)
+
+
+def test_how_many_runs_would_be_needed():
+    n = {task: runs_needed(task, 500_000) for task in (*HALF_MILLION, *CONTROL)}
+    said = "{Hopper-v4} on Hopper-v4, {finger-spin} on finger-spin, {cheetah-run} on cheetah-run, {walker-run} on"
+    said += " walker-run, {Ant-v4} on Ant-v4 and {Walker2d-v4} on Walker2d-v4 at 500k,"
+    said += f" {runs_needed('HalfCheetah-v4', 1_000_000)} on HalfCheetah-v4 at 1M."
+    assert said.format(**n) in flat(DIVERSITY)

@@ -50,7 +50,8 @@ def test_what_is_said_of_the_answers():
     ):
         assert cells(found, words) == [f"{float(task['50000', action][column]):.2f}" for task in (hopper, fish)]
     evenly = [(1 - float(task["50000", other]["names_who_was_there"])) / n for task, n in ((hopper, 9), (fish, 4))]
-    assert "Were wrong names spread evenly, it would be {:.2f} and {:.2f}".format(*evenly) in flat(DIVERSITY)
+    said = "If its wrong answers were spread evenly over the other members, it would be {:.2f} and {:.2f}."
+    assert said.format(*evenly) in flat(DIVERSITY)
     assert f"none of them with probability {0.9**10:.2f}" in flat(DIVERSITY)
     newest = [float(task["5000", "stored"]["names_who_was_there"]) for task in (hopper, fish)]
     runs = {"discriminator": 80_000, "fish-swim/teen/base=sac,action_repeat=2": 250_000}
@@ -79,7 +80,7 @@ def test_replay_and_fresh_episodes():
         assert cells(found, first) == [spread(values, 2).replace("-", "−") for values in (replayed, fresh, own)]
         more[first] = np.mean(replayed) / np.mean(fresh)
     finger = more.pop("finger-spin, 500k")
-    said = f"{min(more.values()):.1f} to {max(more.values()):.1f} times as many as in fresh episodes, on finger-spin"
+    said = f"{min(more.values()):.1f} to {max(more.values()):.1f} times that in fresh episodes, on finger-spin"
     assert f"{said} {finger:.1f} times" in flat(DIVERSITY)
 
 
