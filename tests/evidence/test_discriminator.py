@@ -194,6 +194,23 @@ def test_how_strong_the_term_is_beside_q():
     assert round(np.mean(pull), 1) == 0.1
 
 
+def test_the_mean_action_returns_more_than_a_random_member():
+    runs = [(task, half_million(task), 500_000) for task in (*HALF_MILLION, *CONTROL)]
+    runs.append(("HalfCheetah-v4", [MILLION["TEEN"], MILLION["TEEN α = 0"]], 1_000_000))
+    more = {}
+    for task, both, step in runs:
+        for folders in both:
+            folders = [folders] if isinstance(folders, str) else folders
+            means = [
+                np.mean([value for run in folders for value in diagnosed(run, step)[quantity]])
+                for quantity in ("return_mean_action", "return_random_member")
+            ]
+            more.setdefault(task, []).append(means[0] / means[1] - 1)
+    assert min(min(each) for each in more.values()) > 0
+    assert max(more, key=lambda task: np.mean(more[task])) == "Ant-v4"
+    assert "than a member drawn at random on all seven tasks, with either α, by the most on Ant-v4" in flat(PAGE)
+
+
 def runs_needed(task, step):
     """Return how many runs of each α find a difference of 10 % at p < 0.05 in eight of ten trials."""
     teen, control = (last_means(all_runs(task, label, step, PAPER), step) for label in ("TEEN", "TEEN α = 0"))

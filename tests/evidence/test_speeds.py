@@ -3,9 +3,10 @@
 import csv
 import gzip
 import json
+import tomllib
 
 from .logs import ROOT
-from .pages import flat
+from .pages import PAGE, README, flat
 from .runs import ALL_TASKS, CONTROL, CONTROL_TEEN, FIRST, HALF_MILLION, LOST, PAPER, SECOND, half_million
 
 TEXT = flat((ROOT / "docs" / "scale.md").read_text())
@@ -69,3 +70,21 @@ def test_nine_programs():
     busiest = max(max(program["busiest_threads"]) for _, program in used)
     assert f"No thread used more than {busiest} of a core" in TEXT
     assert f"up to {max(program['cores'] for name, program in used if name == 'teen-Ant-v4'):.1f} cores" in TEXT
+
+
+def test_the_price_of_the_ensemble():
+    """TEEN's ten members beside TD3: a whole step and its updates on an H200, a step on 2 cores."""
+    speeds = tomllib.loads((ROOT / "src" / "teen" / "paper" / "speeds.toml").read_text())
+    gpu, cores = (dict(speeds[name]["steps"]) for name in ("H200", "2 cores"))
+    step = gpu[100] / gpu[10]
+    measured = json.loads((ROOT / "benchmarks/results/h200/td3_loop.json").read_text())
+    teen = json.loads((ROOT / "benchmarks/results/h200/teen_loop.json").read_text())
+    update = teen["update_us"] / measured["update_us"]
+    assert (round(step), round(update), round(cores[10] / cores[1])) == (2, 4, 7)
+    assert "a whole step takes [about twice as long](performance.md) as TD3's, its updates four times" in flat(PAGE)
+    assert "7 times as long with one seed, and about ten times or more with ten" in flat(PAGE)
+    days, hours = 4, (7, 10)  # README's table of ten seeds on 2 cores
+    assert f"| TD3, 10 seeds, HalfCheetah, 1M steps, without evaluations | {hours[0]} to {hours[1]} hours" in README
+    assert f"| TEEN, 10 seeds of 10 members, HalfCheetah, 1M steps | about {days} days" in README
+    assert 24 * days / hours[1] > 9.5
+    assert "twice as long as TD3's on an H200, and by estimate ten times or more on 2 cores" in flat(README)

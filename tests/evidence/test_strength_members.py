@@ -95,3 +95,14 @@ def test_replayed_states():
     assert f"{np.log(1 / 5):.1f}".replace("-", "−") == "−1.6"
     fares = {name: np.mean(logged(HOPPER, name, "own_log_q")) for name in (CONTROL, MEDIUM, STRONG)}
     assert fares[STRONG] < fares[MEDIUM] < fares[CONTROL]
+    fares = {name: np.mean(logged(CHEETAH, name, "own_log_q")) for name in names_on(CHEETAH)}
+    assert max(fares, key=fares.get) == MEDIUM
+    said = f"On HalfCheetah-v4 it rises from {fares[CONTROL]:.1f} to {fares[MEDIUM]:.1f} at most, still below chance"
+    assert said.replace("-v4", "_v4").replace("-", "−").replace("_v4", "-v4") in TEXT
+    assert mean(CHEETAH, MEDIUM, DISTANCE) > mean(CHEETAH, CONTROL, DISTANCE)
+    pulls = [np.mean(logged(task, name, "diversity_pull")) for task in ENDS for name in (OF_Q, MEDIUM)]
+    assert f"with 0.01 of Q it is {min(pulls):.1f} to {max(pulls):.1f} times as long as Q's" in TEXT
+    assert (
+        f"a term {['', 'one', 'two', 'three', 'four'][round(np.mean(logged(HOPPER, STRONG, 'diversity_pull')))]} times"
+        in TEXT
+    )
