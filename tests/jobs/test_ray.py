@@ -134,12 +134,24 @@ def markers(folder: Path, name: str) -> list[dict]:
 
 
 def under_way(folder: Path) -> list[dict]:
-    """Return the markers of jobs in the middle: they have a checkpoint, here or uploaded, and are not at their end."""
+    """Return the markers of jobs in the middle: they have a checkpoint, here or uploaded, and are not at their end. The
+    marker of a process that was killed stays until its job is tried again."""
 
     def reached(job: Path) -> int:
         return max([latest(job / "checkpoint") or 0, *(step_of(path.name) for path in job.glob("state-*"))])
 
-    return [running for running in markers(folder, "running") if reached(folder / running["job"]) > 0]
+    return [
+        running
+        for running in markers(folder, "running")
+        if reached(folder / running["job"]) > 0 and lives(running["pid"])
+    ]
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def undisturbed(folder: Path, planned: list[PlannedJob]) -> dict[str, bytes]:
