@@ -6,9 +6,9 @@
 #
 # Run it on a Linux machine where `pip download` works. The archive is for Linux on x86-64 with glibc 2.28 or newer and
 # the Python named by TARGET_PYTHON. It holds EnvPool with the MuJoCo and DeepMind Control tasks (for Python 3.11 without
-# the finger's: that EnvPool is too old for them), gymnasium, mujoco,
-# the small packages they need, tomli-w, and each PACKAGE you name (without that package's own dependencies). jax,
-# optax, numpy, rich, safetensors and matplotlib must already be on the cluster.
+# the finger's: that EnvPool is too old for them), gymnasium, mujoco, the small packages they need, tomli-w, and each
+# PACKAGE you name (without that package's own dependencies). jax, optax, numpy, rich, safetensors and matplotlib must
+# already be on the cluster.
 #
 # There:
 #   mkdir simulators && tar -C simulators -xzf OUT.tgz

@@ -34,6 +34,10 @@ def names_on(task):
     return sorted(path.name for path in (HERE / task).iterdir())
 
 
+# every row of the tables of settings: its task and its words
+IN_TABLE = [(task, words) for task in ENDS for words in ROWS if ROWS[words] in names_on(task)]
+
+
 def folders(task, name, seeds=FIRST):
     return [f"stronger-term/{task}/{name}/seeds={block}" for block in seeds]
 
