@@ -199,6 +199,21 @@ def test_scores_and_improvement_are_of_the_best_so_far_too(tab, tmp_path):
     assert teen_over_td3.inner_text() == "0.00 [0.00, 0.00]"
 
 
+def test_differences_of_means_and_gains(tab, report):
+    """Of the means that the table of scores shows."""
+    tab.goto(report)
+    titles = tab.locator("#differences h3").all_inner_texts()
+    assert titles == [f"{env} at step 100k" for env in ("Hopper-v5", "Ant-v5", "All environments")]
+    first, last = (tab.locator("#differences table").nth(place) for place in (0, 2))
+    rows = tab.locator("#scores tbody tr").all_inner_texts()
+    mean = {tuple(row.split("\t")[:2]): float(row.split("\t")[4].split(" ")[0]) for row in rows if "100k" in row}
+    found = first.locator("tbody tr:nth-child(2) td:nth-child(2)").inner_text()
+    assert float(found.split(" ")[0]) == mean["Hopper-v5", "teen"] - mean["Hopper-v5", "td3"]
+    gain = last.locator("tbody tr:nth-child(2) td:nth-child(2)").inner_text()
+    ratios = [mean[env, "teen"] / mean[env, "td3"] for env in ("Hopper-v5", "Ant-v5")]
+    assert float(gain.split(" ")[0]) == pytest.approx(100 * ((ratios[0] * ratios[1]) ** 0.5 - 1), abs=0.2)
+
+
 def test_what_differs_between_runs_is_marked(tab, report):
     tab.goto(report)
     marked = tab.locator("#configuration tr.differs th").all_inner_texts()

@@ -147,6 +147,52 @@ def test_improvement_of_each_over_each():
     assert everywhere["probability"] == pytest.approx((0.75 + 0.5) / 2)
 
 
+def test_differences_and_gains():
+    """The difference on one environment, in returns; the gain on one, and on average over those that both have."""
+    comparison = compare(
+        [
+            flat("Ant-v5", "teen", [2, 6]),
+            flat("Ant-v5", "td3", [1, 3]),
+            flat("Hopper-v5", "teen", [10, 30]),
+            flat("Hopper-v5", "td3", [10, 30]),
+            flat("Hopper-v5", "sac", [-1, -2]),
+            flat("Walker-v5", "sac", [5, 6]),
+        ]
+    )
+
+    def between(env, label, over):
+        return row(comparison.improvement, env=env, label=label, over=over)
+
+    ant = between("Ant-v5", "teen", "td3")
+    assert (ant["difference"], ant["gain"]) == pytest.approx((2, 1))
+    assert ant["difference_low"] < 0 < 4 < ant["difference_high"]
+    back = between("Ant-v5", "td3", "teen")
+    assert (back["difference"], back["gain"]) == pytest.approx((-2, -0.5))
+    assert (back["difference_low"], back["difference_high"]) == pytest.approx(
+        (-ant["difference_high"], -ant["difference_low"])
+    )
+    together = between("all", "teen", "td3")
+    assert (together["environments"], together["difference"]) == (2, None)
+    assert together["gain"] == pytest.approx(2**0.5 - 1)
+    assert together["gain_low"] < 0 < 2**0.5 - 1 < together["gain_high"]
+    below_zero = between("Hopper-v5", "teen", "sac")  # a difference, but no ratio
+    assert (below_zero["difference"], below_zero["gain"]) == (21.5, None)
+
+
+def test_single_seeds_have_no_difference():
+    rows = compare([flat("Ant-v5", "teen", [2]), flat("Ant-v5", "td3", [1, 3])]).improvement
+    assert [[row[name] for name in ("difference", "difference_low", "gain", "gain_high")] for row in rows] == [
+        [None] * 4
+    ] * 2
+
+
+def test_a_difference_of_returns_that_are_too_large_is_unknown():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = compare([flat("Ant-v5", "teen", [1e200, 9e307]), flat("Ant-v5", "td3", [1, 3])]).improvement
+    assert {(row["difference"], row["gain"]) for row in rows} == {(None, None)}
+
+
 def test_improvement_of_the_best_so_far_may_be_another():
     early, late = (
         run("Ant-v5", "teen", [[9, 9, 0, 0], [5, 5, 0, 0]]),

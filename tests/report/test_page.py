@@ -12,7 +12,7 @@ from teen.report.data import collect
 
 from .synthetic import HOSTILE, write_run
 
-SECTIONS = "curves scores improvement normalised members training diagnostics confusion configuration files"
+SECTIONS = "curves scores improvement differences normalised members training diagnostics confusion configuration files"
 
 
 class Outline(HTMLParser):

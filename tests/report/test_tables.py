@@ -54,6 +54,25 @@ def test_the_matrix_is_of_the_step_with_most_labels(capsys):
     ]
 
 
+def test_differences_on_one_environment_and_gains_on_all(capsys):
+    """An environment where no difference is known, of single seeds, has no table of them."""
+    known = [flat(env, algo, scores) for env in ("Ant-v5", "Hopper-v5") for algo, scores in
+             (("teen", [200, 600]), ("td3", [100, 300]))]  # fmt: skip
+    single = [flat("Walker-v5", algo, [1]) for algo in ("rnd", "sac")]
+    print_tables(compare([*known, *single]))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "less that of" in line] == [
+        f"{env} at step 100,000: mean of the row less that of the column, 95 % interval; last 50k"
+        for env in ("Ant-v5", "Hopper-v5")
+    ]
+    text = " ".join(" ".join(lines).split())
+    assert "at step 100,000: the row's average gain over the column in %, 95 % interval; last 50k" in text
+    assert "│ teen │ │ 200.0 │" in text
+    assert "│ td3 │ -200.0 │ │" in text
+    assert "│ teen │ │ 100.0 (2) │" in text
+    assert "│ td3 │ -50.0 (2) │ │" in text
+
+
 def test_a_single_seed_has_no_standard_deviation(tmp_path, capsys):
     folder = write_flat(tmp_path / "a", scores=(7.0,))
     assert command([str(folder), "--csv", str(tmp_path / "out.csv")]) == 0

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import numbers
+from . import averages, numbers
 from .page import UNKNOWN, Page, Row, Table, figure_files
 from .scale import Scale
 from .scores import NOTE, WINDOW, cells, step_of_figure, steps_shown
@@ -23,6 +23,8 @@ CLAIMS = {  # over what: the baselines, of which the best on each task counts, a
     "the best baseline but SUNRISE": (BASELINES[:3], UNKNOWN),
     "the better of TD3 and SAC": (BASELINES[:2], UNKNOWN),
 }
+
+PAIRS = [*((who, baseline) for who in (OURS, CONTROL) for baseline in BASELINES), (OURS, CONTROL)]  # on average
 
 NOTES = [
     "A gain is the mean over tasks of TEEN's return divided by the baseline's, less 1. The abstract and the "
@@ -79,8 +81,10 @@ def render(name: str, trained: Sequence[Trained], scale: Scale, suites: Mapping[
     for step in dict.fromkeys(row["step"] for row in rows):
         lines = [[str(row[column]) for column in COLUMNS] for row in rows if row["step"] == step]
         tables.append(Table(f"Gains at step {step:,}", list(COLUMNS.values()), lines))
-    data = {name: [_plain(row) for row in rows]}
-    return Page(tables, data, figure_files(name, lambda: plot_gains(rows)), [NOTE, *NOTES])
+    average = averages.gains(trained, suites, PAIRS)
+    data = {name: [_plain(row) for row in rows], f"{name}-average": average}
+    pictures = figure_files(name, lambda: plot_gains(rows))
+    return Page([*tables, *averages.tables(average)], data, pictures, [NOTE, *NOTES, averages.NOTE])
 
 
 def gains(trained: Sequence[Trained], suites: Mapping[str, Sequence[str]]) -> list[Row]:

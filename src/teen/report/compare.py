@@ -21,6 +21,8 @@ MOST_LABELS = 100  # of which each is compared with each
 IMPROVEMENT = (
     *("env", "environments", "step", "label", "over"),
     *("probability", "low", "high", "best_probability", "best_low", "best_high"),
+    *("difference", "difference_low", "difference_high"),  # of means, on one environment
+    *("gain", "gain_low", "gain_high"),  # as a share, on average over environments
 )
 
 Row = dict[str, Any]  # a value of None is unknown
@@ -159,7 +161,8 @@ def _iqm_columns(scores: Sequence[np.ndarray]) -> Row:
 
 
 def _improvement_rows(env: str, step: int, tasks: Tasks) -> list[Row]:
-    """Compare each label with each other one, on the environments that both have."""
+    """Compare each label with each other one, on the environments that both have. Returns are not added up over
+    environments, so that there a difference is unknown."""
     rows = []
     for one, other in combinations(tasks, 2):
         common = [name for name in tasks[one] if name in tasks[other]]
@@ -169,8 +172,18 @@ def _improvement_rows(env: str, step: int, tasks: Tasks) -> list[Row]:
         last = statistics.probability_of_improvement([x.last for x, _ in pairs], [y.last for _, y in pairs])
         best = statistics.probability_of_improvement([x.best for x, _ in pairs], [y.best for _, y in pairs])
         both = (one, other, *last, *best), (other, one, *_reverse(last), *_reverse(best))
-        rows += [dict(zip(IMPROVEMENT, (env, len(common), step, *columns), strict=True)) for columns in both]
+        for first, second, *columns in both:
+            x, y = ([tasks[label][name].last for name in common] for label in (first, second))
+            difference = statistics.UNKNOWN if env == ALL else statistics.difference(*x, *y)
+            amounts = _known(difference), _known(statistics.average_gain(x, y))
+            values = env, len(common), step, first, second, *columns, *amounts[0], *amounts[1]
+            rows.append(dict(zip(IMPROVEMENT, values, strict=True)))
     return rows
+
+
+def _known(interval: Interval) -> tuple[float | None, ...]:
+    """Return an interval, or three unknown values: also where returns are so large that it has no ends."""
+    return tuple(interval) if np.isfinite(interval).all() else (None, None, None)
 
 
 def _reverse(p: Interval) -> Interval:

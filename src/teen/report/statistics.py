@@ -1,5 +1,6 @@
 """Scores of runs, and statistics for few seeds: interquartile means and probabilities of improvement, with intervals
-from a bootstrap that resamples the seeds of each task by themselves (Agarwal et al. 2021).
+from a bootstrap that resamples the seeds of each task by themselves (Agarwal et al. 2021), and differences of means and
+gains, with intervals of Welch's.
 
 A seed without a score, because it was quarantined, has NaN. `last_mean`, `best_so_far` and `point` return it; the
 intervals drop the NaNs of each task, and are NaN where a task has no seed left: an aggregate never covers fewer tasks
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from .runs import Run
 
@@ -121,6 +123,40 @@ def probability_of_improvement(
         values.append(total / (len(one) * len(other)))
         resampled.append((against * others).sum(1))
     return _interval(float(np.mean(values)), np.mean(resampled, axis=0))
+
+
+def difference(x: np.ndarray, y: np.ndarray) -> Interval:
+    """Return how much higher the mean of x is than that of y. Welch's interval; unknown for a single seed."""
+    tasks = _without_nan([x, y])
+    if tasks is None or min(task.size for task in tasks) < 2:
+        return UNKNOWN
+    return _welch(tasks[0].mean() - tasks[1].mean(), tasks, 1.0)
+
+
+def average_gain(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Interval:
+    """Return how much more x has than y on average over tasks, as a share: the gain whose logarithm is the mean of
+    log(mean of x / mean of y). So each task counts the same, and twice as much cancels half as much. Each has one
+    (seed,) array per task. Unknown where a task has a single seed, or a mean that is not positive.
+
+    The variance of log(mean) is taken as that of the mean over its square.
+    """
+    tasks = _without_nan([*x, *y])
+    if tasks is None or min(task.size for task in tasks) < 2 or min(task.mean() for task in tasks) <= 0:
+        return UNKNOWN
+    means = np.array([task.mean() for task in tasks])
+    logarithm = np.log(means[: len(x)] / means[len(x) :]).mean()
+    return Interval(*np.expm1(_welch(logarithm, tasks, 1 / (len(x) * means))).tolist())
+
+
+def _welch(value: float, samples: Sequence[np.ndarray], weights: np.ndarray | float) -> Interval:
+    """Return a sum of the samples' means by these weights, up to their signs, with Student's interval; its degrees of
+    freedom are Satterthwaite's."""
+    variances = np.array([sample.var(ddof=1) / sample.size for sample in samples]) * np.square(weights)
+    if not (total := variances.sum()):
+        return Interval(float(value), float(value), float(value))
+    freedom = 1 / sum((variances / total) ** 2 / np.array([sample.size - 1 for sample in samples]))
+    half = stdtrit(freedom, ENDS[1]) * np.sqrt(total)
+    return Interval(float(value), float(value - half), float(value + half))
 
 
 def _without_nan(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:

@@ -154,22 +154,46 @@ function showTables() {
   normalised.show(together);
   byId("normalised").hidden = !together.length;
   byId("reference").textContent = data.reference;
-  const groups = Object.groupBy(data.improvement.filter(atChosenStep), (row) => JSON.stringify([row.env, row.step]));
-  byId("improvement").querySelector(".tables").replaceChildren(...Object.values(groups).map(matrix));
-  byId("improvement").hidden = !Object.keys(groups).length;
+  const groups = Object.values(
+    Object.groupBy(data.improvement.filter(atChosenStep), (row) => JSON.stringify([row.env, row.step])));
+  showMatrices("improvement", groups, probability);
+  showMatrices("differences", groups.filter((rows) => rows.some((row) => amount(row)[0] !== null)), difference);
 }
 
-function matrix(rows) {
+function showMatrices(section, groups, entry) {
+  byId(section).querySelector(".tables").replaceChildren(...groups.map((rows) => matrix(rows, entry)));
+  byId(section).hidden = !groups.length;
+}
+
+// Whether a row is of one environment, not of all.
+const isSingle = (row) => data.environments.some((part) => part.env === row.env);
+
+function probability(row) {
+  const [value, low, high] = ["probability", "low", "high"].map((name) => row[state.by + name]);
+  return interval(value, low, high, fixed(2));
+}
+
+// How much more a label has than another, with its interval: a difference of means, or a gain in per cent.
+function amount(row) {
+  if (isSingle(row)) return [row.difference, row.difference_low, row.difference_high];
+  return [row.gain, row.gain_low, row.gain_high].map((share) => (share === null ? null : 100 * share));
+}
+
+function difference(row) {
+  const values = amount(row);
+  return values[0] === null ? cell("–") : interval(...values, isSingle(row) ? undefined : fixed(1));
+}
+
+function matrix(rows, entry) {
   const labels = data.labels.filter((label) => rows.some((row) => row.label === label));
   const head = labels.map((label) => element("th", { scope: "col", textContent: label }));
-  const entry = (label, over) => {
+  const between = (label, over) => {
     const row = rows.find((one) => one.label === label && one.over === over);
-    const [value, low, high] = ["probability", "low", "high"].map((name) => row?.[state.by + name]);
-    return row ? interval(value, low, high, fixed(2)) : cell("");
+    return row ? entry(row) : cell("");
   };
-  const body = labels.map((label) => element("tr", {}, labelCell(label), ...labels.map((over) => entry(label, over))));
-  const single = data.environments.some((part) => part.env === rows[0].env);
-  const title = `${single ? rows[0].env : "All environments"} at step ${short(rows[0].step)}`;
+  const body = labels.map((label) =>
+    element("tr", {}, labelCell(label), ...labels.map((over) => between(label, over))));
+  const title = `${isSingle(rows[0]) ? rows[0].env : "All environments"} at step ${short(rows[0].step)}`;
   const table = element("table", {}, element("thead", {}, element("tr", {}, element("td"), ...head)),
     element("tbody", {}, ...body));
   return element("div", {}, element("h3", { textContent: title }), table);

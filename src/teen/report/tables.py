@@ -1,6 +1,6 @@
 """Print a comparison in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -16,7 +16,8 @@ def print_tables(comparison: Comparison) -> None:
     for env, rows in _grouped(comparison.scores, "env").items():
         show(*_score_table(env, rows))
     for env, rows in _grouped(comparison.improvement, "env").items():
-        show(*_improvement_table(env, rows))
+        for matrix in _improvement_tables(env, rows):
+            show(*matrix)
     if comparison.normalised:
         show(*_normalised_table(comparison))
 
@@ -62,23 +63,49 @@ def _score_table(env: str, rows: Sequence[Row]) -> tuple[str, Table]:
     return _table(env, columns, [[line for row in group for line in lines(row)] for group in groups])
 
 
-def _improvement_table(env: str, rows: Sequence[Row]) -> tuple[str, Table]:
-    """Make a matrix at one step alone, where most labels can be compared."""
+def _improvement_tables(env: str, rows: Sequence[Row]) -> Iterator[tuple[str, Table]]:
+    """Make matrices at one step alone, where most labels can be compared: how likely one beats another, and by how much
+    its mean is higher, where that is known."""
     step, shown = max(_grouped(rows, "step").items(), key=lambda item: (len(item[1]), item[0]))
-    pairs = {(row["label"], row["over"]): row for row in shown}
-    labels = list(dict.fromkeys(label for label, _ in pairs))
-
-    def cell(label: str, over: str) -> str:
-        row = pairs.get((label, over))
-        if row is None:
-            return ""
-        size = f" ({row['environments']})" if env == ALL else ""
-        last = f"{row['probability']:.2f}{size} {row['low']:.2f}–{row['high']:.2f}"
-        return f"{last}\n{row['best_probability']:.2f} {row['best_low']:.2f}–{row['best_high']:.2f}"
-
     where = "all environments that two labels share (how many)" if env == ALL else env
-    title = f"{where} at step {step:,}: P(row beats column), 95 % interval; {WINDOW}, then best so far"
-    return _table(title, ["", *labels], [[[label, *(cell(label, over) for over in labels)] for label in labels]])
+    at = f"{where} at step {step:,}: "
+    yield _matrix(f"{at}P(row beats column), 95 % interval; {WINDOW}, then best so far", shown, _probability)
+    amount, known, what = (
+        (_gain, "gain", "the row's average gain over the column in %")
+        if env == ALL
+        else (_difference, "difference", "mean of the row less that of the column")
+    )
+    if any(row[known] is not None for row in shown):
+        yield _matrix(f"{at}{what}, 95 % interval; {WINDOW}", shown, amount)
+
+
+def _matrix(title: str, rows: Sequence[Row], text: Callable[[Row], str]) -> tuple[str, Table]:
+    pairs = {(row["label"], row["over"]): text(row) for row in rows}
+    labels = list(dict.fromkeys(label for label, _ in pairs))
+    lines = [[label, *(pairs.get((label, over), "") for over in labels)] for label in labels]
+    return _table(title, ["", *labels], [lines])
+
+
+def _probability(row: Row) -> str:
+    last = f"{row['probability']:.2f}{_environments(row)} {row['low']:.2f}–{row['high']:.2f}"
+    return f"{last}\n{row['best_probability']:.2f} {row['best_low']:.2f}–{row['best_high']:.2f}"
+
+
+def _difference(row: Row) -> str:
+    if row["difference"] is None:
+        return "–"
+    return f"{row['difference']:.1f}\n[{row['difference_low']:.1f}, {row['difference_high']:.1f}]"
+
+
+def _gain(row: Row) -> str:
+    if row["gain"] is None:
+        return "–"
+    value, low, high = (100 * row[f"gain{end}"] for end in ("", "_low", "_high"))
+    return f"{value:.1f}{_environments(row)}\n[{low:.1f}, {high:.1f}]"
+
+
+def _environments(row: Row) -> str:
+    return f" ({row['environments']})" if row["env"] == ALL else ""
 
 
 def _normalised_table(comparison: Comparison) -> tuple[str, Table]:
