@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from .shown import LINES, paths, place, ticks, tooltip, write_page
 from .synthetic import EVERY, evaluate, write_run
@@ -199,19 +201,39 @@ def test_scores_and_improvement_are_of_the_best_so_far_too(tab, tmp_path):
     assert teen_over_td3.inner_text() == "0.00 [0.00, 0.00]"
 
 
-def test_differences_of_means_and_gains(tab, report):
-    """Of the means that the table of scores shows."""
-    tab.goto(report)
-    titles = tab.locator("#differences h3").all_inner_texts()
-    assert titles == [f"{env} at step 100k" for env in ("Hopper-v5", "Ant-v5", "All environments")]
-    first, last = (tab.locator("#differences table").nth(place) for place in (0, 2))
-    rows = tab.locator("#scores tbody tr").all_inner_texts()
-    mean = {tuple(row.split("\t")[:2]): float(row.split("\t")[4].split(" ")[0]) for row in rows if "100k" in row}
-    found = first.locator("tbody tr:nth-child(2) td:nth-child(2)").inner_text()
-    assert float(found.split(" ")[0]) == mean["Hopper-v5", "teen"] - mean["Hopper-v5", "td3"]
-    gain = last.locator("tbody tr:nth-child(2) td:nth-child(2)").inner_text()
-    ratios = [mean[env, "teen"] / mean[env, "td3"] for env in ("Hopper-v5", "Ant-v5")]
-    assert float(gain.split(" ")[0]) == pytest.approx(100 * ((ratios[0] * ratios[1]) ** 0.5 - 1), abs=0.2)
+def test_differences_of_means_and_gains(tab, tmp_path):
+    """Both have seeds one apart, so a variance of 1 and of 2/3 between means, with four degrees of freedom. One seed
+    has no difference."""
+    levels = {("td3", "Hopper-v5"): 1, ("teen", "Hopper-v5"): 2, ("td3", "Ant-v5"): 10, ("teen", "Ant-v5"): 80}
+    folders = [write_run(tmp_path / algo / env, algo, env, level) for (algo, env), level in levels.items()]
+    folders += [write_run(tmp_path / algo / "one", algo, "Walker2d-v5", 5, seeds=(0,)) for algo in ("rnd", "redq")]
+    tab.goto(write_page(tmp_path / "index.html", *folders))
+    shown = tab.locator("#differences h3").all_inner_texts()
+    envs = ("Hopper-v5", "Ant-v5")
+    assert sorted(shown) == [
+        "All environments at step 100k, gain in %",
+        *(f"{env} at step 100k" for env in sorted(envs)),
+    ]
+    assert len(tab.locator("#improvement h3").all()) == 4
+
+    def cell(env):
+        table = tab.locator("#differences .tables > div").filter(has_text=env).locator("tbody")
+        place = table.locator("tr").all_inner_texts()
+        teen, td3 = (next(i for i, row in enumerate(place) if row.startswith(label)) for label in ("teen", "td3"))
+        return table.locator("tr").nth(teen).locator("td").nth(td3 + 1).inner_text()
+
+    half = 2.776445 * (2 / 3) ** 0.5  # Student's t with four degrees of freedom
+    means = {key: 80 * level + 1 for key, level in levels.items()}  # of the steps from 60,000 to 100,000
+    assert cell("Hopper-v5") == f"{80:.2f} [{80 - half:.2f}, {80 + half:.2f}]"
+    assert cell("Ant-v5") == f"5,600 [{5600 - half:,.0f}, {5600 + half:,.0f}]"
+    ratios = [means["teen", env] / means["td3", env] for env in envs]
+    gain = 100 * ((ratios[0] * ratios[1]) ** 0.5 - 1)
+    value, low, high = map(float, re.findall(r"[\d.]+", cell("All environments")))
+    assert value == pytest.approx(gain, abs=0.05)
+    parts = np.array([1 / 3 / mean**2 for mean in means.values()])  # variances of log(mean), on two tasks
+    half = student.ppf(0.975, 2 * parts.sum() ** 2 / (parts**2).sum()) * parts.sum() ** 0.5 / 2
+    wanted = [100 * ((1 + gain / 100) * np.exp(side * half) - 1) for side in (-1, 1)]
+    assert [low, high] == pytest.approx(wanted, abs=0.05)
 
 
 def test_what_differs_between_runs_is_marked(tab, report):

@@ -122,7 +122,7 @@ def test_too_many_labels_are_not_compared_with_each_other(monkeypatch):
     assert len(compare(runs[:3]).improvement) == 6
     comparison = compare(runs)
     assert (len(comparison.scores), comparison.improvement) == (4, [])
-    assert comparison.notes == ["there are 4 labels: beyond 3, no probabilities of improvement are computed"]
+    assert comparison.notes == ["there are 4 labels: beyond 3, none is compared with each other one"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 17])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from teen.cli.compare import command
 from teen.errors import UserError
@@ -57,7 +58,7 @@ def test_the_matrix_is_of_the_step_with_most_labels(capsys):
 def test_differences_on_one_environment_and_gains_on_all(capsys):
     """An environment where no difference is known, of single seeds, has no table of them."""
     known = [flat(env, algo, scores) for env in ("Ant-v5", "Hopper-v5") for algo, scores in
-             (("teen", [200, 600]), ("td3", [100, 300]))]  # fmt: skip
+             (("teen", [300, 500]), ("td3", [150, 250]))]  # fmt: skip
     single = [flat("Walker-v5", algo, [1]) for algo in ("rnd", "sac")]
     print_tables(compare([*known, *single]))
     lines = capsys.readouterr().out.splitlines()
@@ -67,10 +68,21 @@ def test_differences_on_one_environment_and_gains_on_all(capsys):
     ]
     text = " ".join(" ".join(lines).split())
     assert "at step 100,000: the row's average gain over the column in %, 95 % interval; last 50k" in text
-    assert "│ teen │ │ 200.0 │" in text
-    assert "│ td3 │ -200.0 │ │" in text
-    assert "│ teen │ │ 100.0 (2) │" in text
-    assert "│ td3 │ -50.0 (2) │ │" in text
+    half = student.ppf(0.975, 12_500**2 / (100**4 + 50**4)) * 12_500**0.5  # standard errors of 100 and 50
+    ends = f"[{200 - half:.1f}, {200 + half:.1f}]", f"[{-200 - half:.1f}, {-200 + half:.1f}]"
+    assert f"│ teen │ │ 200.0 │ │ │ │ {ends[0]} │" in text
+    assert f"│ td3 │ -200.0 │ │ │ │ {ends[1]} │ │" in text
+    factor = np.exp(student.ppf(0.975, 4) * 0.25)  # each mean has a quarter of itself as standard error
+    ends = [f"[{100 * (ratio / factor - 1):.1f}, {100 * (ratio * factor - 1):.1f}]" for ratio in (2, 0.5)]
+    assert f"│ teen │ │ 100.0 (2) │ │ │ │ {ends[0]} │" in text
+    assert f"│ td3 │ -50.0 (2) │ │ │ │ {ends[1]} │ │" in text
+
+
+def test_a_difference_of_almost_nothing_has_no_sign(capsys):
+    print_tables(compare([flat("Ant-v5", "teen", [1.0, 2.98]), flat("Ant-v5", "td3", [1.0, 3.0])]))
+    out = capsys.readouterr().out
+    assert " 0.0 │" in out
+    assert "-0.0 " not in out
 
 
 def test_a_single_seed_has_no_standard_deviation(tmp_path, capsys):

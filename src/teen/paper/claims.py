@@ -24,7 +24,10 @@ CLAIMS = {  # over what: the baselines, of which the best on each task counts, a
     "the better of TD3 and SAC": (BASELINES[:2], UNKNOWN),
 }
 
-PAIRS = [*((who, baseline) for who in (OURS, CONTROL) for baseline in BASELINES), (OURS, CONTROL)]  # on average
+PAIRS = [
+    *((who, baseline) for who in (OURS, CONTROL) for baseline in BASELINES),
+    (OURS, CONTROL),
+]  # compared by average gain
 
 NOTES = [
     "A gain is the mean over tasks of TEEN's return divided by the baseline's, less 1. The abstract and the "
@@ -84,7 +87,10 @@ def render(name: str, trained: Sequence[Trained], scale: Scale, suites: Mapping[
     average = averages.gains(trained, suites, PAIRS)
     data = {name: [_plain(row) for row in rows], f"{name}-average": average}
     pictures = figure_files(name, lambda: plot_gains(rows))
-    return Page([*tables, *averages.tables(average)], data, pictures, [NOTE, *NOTES, averages.NOTE])
+    with_intervals = averages.tables(average)
+    return Page(
+        [*tables, *with_intervals], data, pictures, [NOTE, *NOTES, *([averages.NOTE] if with_intervals else [])]
+    )
 
 
 def gains(trained: Sequence[Trained], suites: Mapping[str, Sequence[str]]) -> list[Row]:

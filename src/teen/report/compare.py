@@ -1,4 +1,4 @@
-"""Compare runs: scores of each label on each environment, and how likely one label beats another."""
+"""Compare runs: scores of each label on each environment, how likely one label beats another, and by how much."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -22,7 +22,7 @@ IMPROVEMENT = (
     *("env", "environments", "step", "label", "over"),
     *("probability", "low", "high", "best_probability", "best_low", "best_high"),
     *("difference", "difference_low", "difference_high"),  # of means, on one environment
-    *("gain", "gain_low", "gain_high"),  # as a share, on average over environments
+    *("gain", "gain_low", "gain_high"),  # as a share: of one environment, or on average over all of them
 )
 
 Row = dict[str, Any]  # a value of None is unknown
@@ -56,8 +56,7 @@ def compare(
     at `also`.
 
     Columns that end in `_std` are standard deviations of the sample of seeds (n − 1), None for a single seed. Columns
-    that begin with `best_` are of each seed's best evaluation so far; IQMs and probabilities without it are of the last
-    evaluations' means.
+    that begin with `best_` are of each seed's best evaluation so far; the others are of the last evaluations' means.
     """
     begun = [run for run in runs if run.steps.size]
     notes = [f"{run.path} has no evaluation yet: it is left out" for run in runs if not run.steps.size]
@@ -111,7 +110,7 @@ def _what_is_large(pools: Pools, names: Sequence[str]) -> Iterator[str]:
             if (resamples := statistics.resamples_of(seeds)) < statistics.RESAMPLES:
                 yield f"{label} on {env} has {seeds:,} seeds: its intervals are of {resamples:,} resamples"
     if len(names) > MOST_LABELS:
-        yield f"there are {len(names):,} labels: beyond {MOST_LABELS}, no probabilities of improvement are computed"
+        yield f"there are {len(names):,} labels: beyond {MOST_LABELS}, none is compared with each other one"
 
 
 def _seeds(run: Run) -> set[int]:
@@ -175,8 +174,8 @@ def _improvement_rows(env: str, step: int, tasks: Tasks) -> list[Row]:
         for first, second, *columns in both:
             x, y = ([tasks[label][name].last for name in common] for label in (first, second))
             difference = statistics.UNKNOWN if env == ALL else statistics.difference(*x, *y)
-            amounts = _known(difference), _known(statistics.average_gain(x, y))
-            values = env, len(common), step, first, second, *columns, *amounts[0], *amounts[1]
+            amounts = *_known(difference), *_known(statistics.average_gain(x, y))
+            values = env, len(common), step, first, second, *columns, *amounts
             rows.append(dict(zip(IMPROVEMENT, values, strict=True)))
     return rows
 

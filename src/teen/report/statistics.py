@@ -20,6 +20,7 @@ ENDS = 0.025, 0.975  # quantiles between which 95 % lie
 TRIMMED = 0.25  # of the scores, on each side of an interquartile mean
 RESAMPLES = 2000  # of which an interval is made, and
 MOST_DRAWS = 4_000_000  # scores in all of them: beyond 2,000 seeds there are fewer resamples
+CLEAR = 2.0  # standard errors that a mean is above 0, at the least, where it is part of a gain
 BLOCK = 2**20  # pairs of scores that are compared at once
 
 
@@ -126,43 +127,53 @@ def probability_of_improvement(
 
 
 def difference(x: np.ndarray, y: np.ndarray) -> Interval:
-    """Return how much higher the mean of x is than that of y. Welch's interval; unknown for a single seed."""
-    tasks = _without_nan([x, y])
-    if tasks is None or min(task.size for task in tasks) < 2:
+    """Return how much higher the mean of x is than that of y, with Welch's interval; unknown for a single seed."""
+    samples = _without_nan([x, y], least=2)
+    if samples is None:
         return UNKNOWN
-    return _welch(tasks[0].mean() - tasks[1].mean(), tasks, 1.0)
+    return _welch(samples[0].mean() - samples[1].mean(), samples, 1.0)
 
 
 def average_gain(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> Interval:
     """Return how much more x has than y on average over tasks, as a share: the gain whose logarithm is the mean of
     log(mean of x / mean of y). So each task counts the same, and twice as much cancels half as much. Each has one
-    (seed,) array per task. Unknown where a task has a single seed, or a mean that is not positive.
+    (seed,) array per task. Unknown where it is on one of the tasks: see `has_gain`.
 
     The variance of log(mean) is taken as that of the mean over its square.
     """
-    tasks = _without_nan([*x, *y])
-    if tasks is None or min(task.size for task in tasks) < 2 or min(task.mean() for task in tasks) <= 0:
+    pairs = list(zip(x, y, strict=True))
+    if not pairs or not all(has_gain(*pair) for pair in pairs):
         return UNKNOWN
-    means = np.array([task.mean() for task in tasks])
-    logarithm = np.log(means[: len(x)] / means[len(x) :]).mean()
-    return Interval(*np.expm1(_welch(logarithm, tasks, 1 / (len(x) * means))).tolist())
+    samples = _without_nan([sample for pair in pairs for sample in pair]) or []
+    means = np.array([sample.mean() for sample in samples])
+    logarithm = np.log(means[::2] / means[1::2]).mean()
+    return Interval(*np.expm1(_welch(logarithm, samples, 1 / (len(pairs) * means))).tolist())
+
+
+def has_gain(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether a ratio of means says anything: both have two seeds and a mean that is at least twice its standard
+    error above 0. A mean nearer to 0 may as well be below it."""
+    samples = _without_nan([x, y], least=2)
+    return samples is not None and all(
+        0 < sample.mean() >= CLEAR * sample.std(ddof=1) / np.sqrt(sample.size) for sample in samples
+    )
 
 
 def _welch(value: float, samples: Sequence[np.ndarray], weights: np.ndarray | float) -> Interval:
-    """Return a sum of the samples' means by these weights, up to their signs, with Student's interval; its degrees of
-    freedom are Satterthwaite's."""
+    """Return a value with Student's interval. Its variance is that of the samples' means, each times its weight, the
+    degrees of freedom are Satterthwaite's."""
     variances = np.array([sample.var(ddof=1) / sample.size for sample in samples]) * np.square(weights)
     if not (total := variances.sum()):
         return Interval(float(value), float(value), float(value))
-    freedom = 1 / sum((variances / total) ** 2 / np.array([sample.size - 1 for sample in samples]))
+    freedom = 1 / ((variances / total) ** 2 / [sample.size - 1 for sample in samples]).sum()
     half = stdtrit(freedom, ENDS[1]) * np.sqrt(total)
     return Interval(float(value), float(value - half), float(value + half))
 
 
-def _without_nan(scores: Sequence[np.ndarray]) -> list[np.ndarray] | None:
-    """Drop NaNs; None where a task has no other scores, or there is no task."""
+def _without_nan(scores: Sequence[np.ndarray], least: int = 1) -> list[np.ndarray] | None:
+    """Drop NaNs; None where a task has fewer other scores than `least`, or there is no task."""
     tasks = [task[~np.isnan(task)] for task in (np.asarray(task, float) for task in scores)]
-    return tasks if tasks and all(task.size for task in tasks) else None
+    return tasks if tasks and all(task.size >= least for task in tasks) else None
 
 
 def _drawn(rng: np.random.Generator, count: int, resamples: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-// The sections that hold tables: the last diagnosis, the discriminator, scores, improvement and settings.
+// The sections that hold tables: the last diagnosis, the discriminator, scores, improvement, differences and settings.
 
 // Every quantity at each label's last diagnosis; a quantity's name shows it in the charts.
 function showLatest() {
@@ -68,7 +68,7 @@ function interval(value, low, high, text = (one) => number(one, value)) {
   return element("td", {}, text(value), range);
 }
 
-const fixed = (digits) => (value) => (value === null ? "–" : value.toFixed(digits));
+const fixed = (digits) => (value) => (value === null ? "–" : value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1"));
 
 // The table of a section, with a heading to sort by in each column: {title, key(row), cell(row), text (if it holds words)}.
 class SortedTable {
@@ -157,11 +157,13 @@ function showTables() {
   const groups = Object.values(
     Object.groupBy(data.improvement.filter(atChosenStep), (row) => JSON.stringify([row.env, row.step])));
   showMatrices("improvement", groups, probability);
-  showMatrices("differences", groups.filter((rows) => rows.some((row) => amount(row)[0] !== null)), difference);
+  showMatrices("differences", groups.filter((rows) => rows.some((row) => amount(row)[0] !== null)), difference,
+    ", gain in %");
 }
 
-function showMatrices(section, groups, entry) {
-  byId(section).querySelector(".tables").replaceChildren(...groups.map((rows) => matrix(rows, entry)));
+// A matrix for each group of rows; `unit` is said where they are of all environments.
+function showMatrices(section, groups, entry, unit = "") {
+  byId(section).querySelector(".tables").replaceChildren(...groups.map((rows) => matrix(rows, entry, unit)));
   byId(section).hidden = !groups.length;
 }
 
@@ -180,11 +182,13 @@ function amount(row) {
 }
 
 function difference(row) {
-  const values = amount(row);
-  return values[0] === null ? cell("–") : interval(...values, isSingle(row) ? undefined : fixed(1));
+  const [value, low, high] = amount(row);
+  if (value === null) return cell("–");
+  const widest = Math.max(Math.abs(low), Math.abs(high)); // a difference near 0 has the digits of its interval
+  return interval(value, low, high, isSingle(row) ? (one) => number(one, widest) : fixed(1));
 }
 
-function matrix(rows, entry) {
+function matrix(rows, entry, unit) {
   const labels = data.labels.filter((label) => rows.some((row) => row.label === label));
   const head = labels.map((label) => element("th", { scope: "col", textContent: label }));
   const between = (label, over) => {
@@ -193,7 +197,8 @@ function matrix(rows, entry) {
   };
   const body = labels.map((label) =>
     element("tr", {}, labelCell(label), ...labels.map((over) => between(label, over))));
-  const title = `${isSingle(rows[0]) ? rows[0].env : "All environments"} at step ${short(rows[0].step)}`;
+  const step = `at step ${short(rows[0].step)}`;
+  const title = isSingle(rows[0]) ? `${rows[0].env} ${step}` : `All environments ${step}${unit}`;
   const table = element("table", {}, element("thead", {}, element("tr", {}, element("td"), ...head)),
     element("tbody", {}, ...body));
   return element("div", {}, element("h3", { textContent: title }), table);

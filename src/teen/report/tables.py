@@ -94,14 +94,19 @@ def _probability(row: Row) -> str:
 def _difference(row: Row) -> str:
     if row["difference"] is None:
         return "–"
-    return f"{row['difference']:.1f}\n[{row['difference_low']:.1f}, {row['difference_high']:.1f}]"
+    value, low, high = (_rounded(row[f"difference{end}"]) for end in ("", "_low", "_high"))
+    return f"{value}\n[{low}, {high}]"
 
 
 def _gain(row: Row) -> str:
     if row["gain"] is None:
         return "–"
-    value, low, high = (100 * row[f"gain{end}"] for end in ("", "_low", "_high"))
-    return f"{value:.1f}{_environments(row)}\n[{low:.1f}, {high:.1f}]"
+    value, low, high = (_rounded(100 * row[f"gain{end}"]) for end in ("", "_low", "_high"))
+    return f"{value}{_environments(row)}\n[{low}, {high}]"
+
+
+def _rounded(value: float) -> str:
+    return f"{round(value, 1) + 0.0:.1f}"  # 0.0, not -0.0
 
 
 def _environments(row: Row) -> str:
