@@ -72,12 +72,16 @@ RUNS = {  # all runs with the paper's settings that are long enough; several fol
         early("Walker2d-v4", FIRST, SECOND),
     ),
     "Ant-v4": together(at_500k("Ant-v4"), settings("Ant-v4", "TEEN"), early("Ant-v4", FIRST, SECOND)),
-    **{
-        f"dm_control/{task}": at_500k(f"dm_control-{task}", "0.02")
-        for task in ("cheetah-run", "finger-spin", "walker-run")
-    },
+    **{f"dm_control/{task}": at_500k(f"dm_control-{task}", "0.02") for task in ("cheetah-run", "finger-spin")},
+    "dm_control/walker-run": together(
+        at_500k("dm_control-walker-run", "0.02"),
+        {
+            algo: [f"paper/runs/{algo.lower()}-dm_control-walker-run,seeds={seed}" for seed in range(5, 10)]
+            for algo in ("SAC", "TD3")
+        },
+    ),
 }
-SOONER = {"dm_control/walker-run": 350_000}  # the last 50,000 steps that its TD3 and SAC have, too
+SOONER = {"dm_control/walker-run": 350_000}  # the last 50,000 steps that all ten of its TD3 and SAC have
 
 
 def name_of(task: str) -> str:
@@ -138,17 +142,20 @@ def table(steps_of: Callable[[str], Sequence[int]]) -> list[str]:
     return lines
 
 
+def once(task: str) -> dict[str, list[runs.Run]]:
+    """Return the runs of results/paper, in which no seed was trained twice."""
+    return {a: [runs.read(ROOT / "results" / f) for f in RUNS[task][a] if f.startswith("paper/")] for a in ALGORITHMS}
+
+
 def gains(ours: str, *against: str) -> list[str]:
     """Return a table of how much more one algorithm has than others, in per cent of theirs, with Welch's interval,
-    and p by Welch's test and by ranks. The runs are those of results/paper, in which no seed was trained twice."""
+    and p by Welch's test and by ranks."""
     heads = [f"{ours} over", *(head for algo in against for head in (algo, "p"))]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for task in RUNS:
-        once = {
-            a: [runs.read(ROOT / "results" / f) for f in RUNS[task][a] if f.startswith("paper/")] for a in ALGORITHMS
-        }
+        parts = once(task)
         for step in of_evidence(task):
-            means = {algo: last_means(once[algo], step) for algo in ALGORITHMS}
+            means = {algo: last_means(parts[algo], step) for algo in ALGORITHMS}
             if means[ours].size and any(means[algo].size for algo in against):
                 cells = [cell for algo in against for cell in gain(means[ours], means[algo])]
                 lines.append(f"| {name_of(task)}, {short_step(step)} | {' | '.join(cells)} |")
@@ -161,7 +168,7 @@ def gain(one: np.ndarray, other: np.ndarray) -> tuple[str, str]:
         return UNKNOWN, UNKNOWN
     test = ttest_ind(one, other, equal_var=False)
     share = [100 * value / other.mean() for value in (one.mean() - other.mean(), *test.confidence_interval())]
-    words = "{:.0f} % ({:.0f} to {:.0f})".format(*share).replace("-", "−")
+    words = "{} % ({} to {})".format(*(round(value) for value in share)).replace("-", "−")
     return words, ", ".join(p_text(p) for p in (test.pvalue, mannwhitneyu(one, other).pvalue))
 
 

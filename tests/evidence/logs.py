@@ -3,6 +3,7 @@
 import csv
 import gzip
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def evaluations(run, every=1):
     """Return (steps, mean return of the evaluation at each) of every seed."""
     episodes = defaultdict(lambda: defaultdict(list))
@@ -85,7 +87,7 @@ def point(seeds, step):
 
 
 def gain(one, other, step):
-    return f"{100 * (np.mean(last_means(one, step)) / np.mean(last_means(other, step)) - 1):.0f} %"
+    return f"{round(100 * (np.mean(last_means(one, step)) / np.mean(last_means(other, step)) - 1))} %"
 
 
 def small(p):
@@ -100,4 +102,4 @@ def interval(one, other, step):
     """The 95 % interval of the gain of one over the other, in per cent of the other's mean."""
     both = last_means(one, step), last_means(other, step)
     found = ttest_ind(*both, equal_var=False).confidence_interval()
-    return "{:.0f} to {:.0f} %".format(*(100 * end / np.mean(both[1]) for end in found)).replace("-", "−")
+    return "{} to {} %".format(*(round(100 * end / np.mean(both[1])) for end in found)).replace("-", "−")

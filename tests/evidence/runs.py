@@ -24,6 +24,8 @@ HALF_MILLION = ("Hopper-v4", "Walker2d-v4", "Ant-v4")
 MUJOCO = ("HalfCheetah-v4", *HALF_MILLION)
 CONTROL = ("cheetah-run", "finger-spin", "walker-run")
 CONTROL_TEEN = "teen-dm_control-{},alpha=0.02+0,seeds=0-4/alpha={}"
+CONTROL_SEEDS = {task: ["0-4"] for task in CONTROL}  # of TD3 and SAC
+CONTROL_SEEDS["walker-run"] += "56789"  # a program each; the first five were cut
 LOST = "paper-early/third/"  # the same runs, which were lost with their machine after 120,000 to 130,000 steps
 ALL_TASKS = {  # all runs with the paper's settings
     "HalfCheetah-v4": {
@@ -94,7 +96,10 @@ ALL_TASKS = {  # all runs with the paper's settings
         task: {
             "TEEN": [PAPER + CONTROL_TEEN.format(task, "0.02"), LOST + CONTROL_TEEN.format(task, "0.02")],
             "TEEN α = 0": [PAPER + CONTROL_TEEN.format(task, "0"), LOST + CONTROL_TEEN.format(task, "0")],
-            **{algo: [f"{PAPER}{algo.lower()}-dm_control-{task},seeds=0-4"] for algo in ("SAC", "TD3")},
+            **{
+                algo: [f"{PAPER}{algo.lower()}-dm_control-{task},seeds={seeds}" for seeds in CONTROL_SEEDS[task]]
+                for algo in ("SAC", "TD3")
+            },
         }
         for task in CONTROL
     },

@@ -261,5 +261,5 @@ def test_the_other_pages_say_so_too():
     assert "With [sparse rewards](sparse-reward.md) no gain is shown, on tasks that hardly any run learnt." in flat(
         PAGE
     )
-    said = "With [sparse rewards](docs/sparse-reward.md) none is shown, on tasks that hardly any run learnt."
+    said = "With [sparse rewards](docs/sparse-reward.md) no gain was shown either, on tasks that hardly any run learnt."
     assert said in flat(README)

@@ -202,10 +202,10 @@ def test_what_is_said_of_more_seeds_of_halfcheetah():
     assert f"a gain above {interval(*twenty).split()[-2]} % is unlikely" in TEXT
 
 
-@pytest.mark.parametrize("page", [PAGE, README], ids=["evidence", "README"])
-def test_the_other_pages_say_so_too(page):
-    said = "no gain is shown, and the strongest term costs three quarters of the return on Hopper-v4"
-    assert said in flat(page)
+def test_the_other_pages_say_so_too():
+    assert "no gain is shown, and the strongest term costs three quarters of the return on Hopper-v4" in flat(PAGE)
+    said = "no gain in return was shown, and the strongest setting lost three quarters of the return on Hopper-v4"
+    assert said in flat(README)
     assert round(1 - mean_of(HOPPER, STRONG) / mean_of(HOPPER, CONTROL), 2) == 0.75
     for task in ENDS:
         assert 0.5 < np.mean(logged(task, MEDIUM, "diversity_pull")) < 1  # comparable to Q
