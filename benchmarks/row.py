@@ -45,6 +45,8 @@ ROWS = [
     Row("td3_peers.sb3", FEW_CORES, "the same against Stable-Baselines3", "×", 1.8, 2.5, False),
     Row("sac_peers", FEW_CORES, "SAC end to end, one seed, HalfCheetah-v5, against SBX", "×", 1.5, 2.5, False),
     Row("sac_peers.sb3", FEW_CORES, "the same against Stable-Baselines3", "×", 1.8, 2.5, False),
+    Row("processes", FEW_CORES, "TD3, a process of one seed on each core, over the best of one program", "×"),
+    Row("processes.free", FEW_CORES, "the same where the system may move the processes", "×"),
     Row("update_share", FEW_CORES, "TEEN update, GFLOP/s over the large matrix product", "%", 50, 75, False),
     Row("predict", FEW_CORES, "TD3, action for one observation, over Stable-Baselines3's time", "×", 1),
     Row("predict.teen", FEW_CORES, "the same for TEEN, ten members", "×", 1),

@@ -88,3 +88,23 @@ def test_the_price_of_the_ensemble():
     assert f"| TEEN, 10 seeds of 10 members, HalfCheetah, 1M steps | about {days} days" in README
     assert 24 * days / hours[1] > 9.5
     assert "twice as long as TD3's on an H200, and by estimate ten times or more on 2 cores" in flat(README)
+
+
+def test_processes_and_lanes_on_two_cores():
+    text = (ROOT / "docs" / "performance.md").read_text()
+    first = json.loads((ROOT / "benchmarks/results/2-core-epyc/processes.json").read_text())
+    pinned, free = [], []
+    for run in (first, first["again"]):
+        speeds, ratios = run["lane_steps_per_second"], run["values"]
+        program = speeds["one program, lanes"]
+        best = max(program.values())
+        assert best in (program["2"], program["5"])
+        pinned.append(speeds["a process on each core"] / best)
+        free.append(speeds["not pinned"] / best)
+        assert ratios == {"processes": pinned[-1], "processes.free": free[-1]}
+        cells = [f"{program[lanes]:.0f}" for lanes in ("1", "2", "5", "10")]
+        cells += [f"{speeds['a process on each core']:.0f} ({pinned[-1]:.2f} ×)"]
+        cells += [f"{speeds['not pinned']:.0f} ({free[-1]:.2f} ×)"]
+        assert f"| jax {run['machine']['jax']} | {' | '.join(cells)} |" in text
+    assert f"is {min(pinned):.1f} to {max(pinned):.1f} times as fast as one program of five lanes" in flat(text)
+    assert max(free) < 1.05
